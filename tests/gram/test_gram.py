@@ -389,7 +389,7 @@ def test_derivatives_of_a_mixture_against_differences(weighted, rng):
 def test_embeddings_past_their_share_are_made_when_needed(rng):
     X = rng.normal(size=(40, 3))
     views = as_views([gs.Gaussian(1.0), gs.Matern(2.0), gs.Laplacian(3.0, "l2")], X)
-    sizes = [m.n * width(m.E) * 8 for m in embed_kernels(views, np.float64, 10**9)]
+    sizes = [len(m.X) * width(m.E) * 8 for m in embed_kernels(views, np.float64, 10**9)]
     for fit in (1, 2, 3):
         budget = 4 * sum(sizes[:fit])
         late = [isinstance(m.E, Unembedded) for m in embed_kernels(views, np.float64, budget)]

@@ -131,7 +131,7 @@ def test_a_slow_item_does_not_let_results_pile_up():
 def test_workers_are_counted_like_joblib():
     assert count_workers(3) == 3
     assert count_workers(-1) == joblib.cpu_count()
-    with mock.patch.object(threads, "_cores", return_value=6):
+    with mock.patch.object(joblib, "cpu_count", return_value=6):
         assert [count_workers(n) for n in (-1, -2, -6, -7, -100, 9)] == [6, 5, 1, 1, 1, 9]
     for wrong in (0, 1.5):
         with pytest.raises(ValueError, match="Expected n_jobs"):

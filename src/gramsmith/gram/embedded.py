@@ -62,11 +62,6 @@ class EmbeddedKernel:
     kernels: tuple[Kernel, ...]
 
     @property
-    def n(self) -> int:
-        """The number of samples."""
-        return count(self.E)
-
-    @property
     def whole(self) -> Embedding:
         """The embedding of all samples."""
         return rows(self.E, slice(None))
@@ -132,10 +127,10 @@ def embed_kernels(
         ):
             stop += 1
         member = EmbeddedKernel(kernel, X, reference, E, kernels[i:stop])
-        size += member.n * width(E) * np.dtype(dtype).itemsize
+        size += count(E) * width(E) * np.dtype(dtype).itemsize
         members.append(member.on_demand(dtype) if size > SHARE * budget else member)
         i = stop
-    sizes = {member.n for member in members}
+    sizes = {count(member.E) for member in members}
     if len(sizes) != 1:
         raise ValueError(
             f"Expected all kernels on the same samples, got {sorted(sizes)} samples. "

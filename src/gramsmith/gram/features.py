@@ -26,7 +26,7 @@ def find_routes(
     """
     if not plan.features:
         return [(members, None)]
-    n, features = members[0].n, []
+    n, features = plan.blocks[-1].rows.stop, []
     for member in members:
         U = member.kernel.features(member.X, member.reference)
         features.append(None if U is None or not worthwhile(U, n, folds, budget) else U)

@@ -20,7 +20,7 @@ from gramsmith.gram.sweep import Backward, Forward, check_magnitude, pivots
 from gramsmith.gram.threads import one_blas_thread, ordered_map
 from gramsmith.gram.views import Views, as_views
 from gramsmith.kernels.base import Kernel, check_blocks, check_derivatives, symmetrised
-from gramsmith.kernels.embedding import add_named, rows
+from gramsmith.kernels.embedding import add_named, count, rows
 from gramsmith.kernels.finite import check_values
 from gramsmith.kernels.precomputed import Precomputed, check_kernel_matrix
 from gramsmith.moments import Adjoint, Moments
@@ -102,7 +102,7 @@ class Gram:
         with one_blas_thread():  # the threads of a larger product would spin on during the sweep
             room = 0 if self.engine.embeds_late else self.engine.budget
             self._members = embed_kernels(self.views, self.dtype, room)
-        self.n = self._members[0].n
+        self.n = count(self._members[0].E)
         if self.n < 1:
             raise ValueError("Expected at least one sample, got none. Pass X with rows.")
         self._features: Any = None

@@ -32,11 +32,6 @@ SHORTEST = 3  # tiles of a band where that leaves four bands to a row: a band co
 LONGEST = 256  # tiles of a band, which is about a second's work
 
 
-def size_of(run: slice) -> int:
-    """Return the number of samples of a run of them."""
-    return int(run.stop - run.start)
-
-
 @dataclass(frozen=True)
 class RowBlock:
     """A run of consecutive samples that belong to one fold."""
@@ -47,7 +42,7 @@ class RowBlock:
     @property
     def size(self) -> int:
         """The number of samples."""
-        return size_of(self.rows)
+        return int(self.rows.stop - self.rows.start)
 
 
 @dataclass(frozen=True)

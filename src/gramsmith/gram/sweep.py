@@ -24,7 +24,7 @@ import numpy.typing as npt
 
 from gramsmith.cached import cached_property
 from gramsmith.gram.embedded import EmbeddedKernel
-from gramsmith.gram.plan import Plan, size_of
+from gramsmith.gram.plan import Plan, RowBlock
 from gramsmith.kernels import pointwise
 from gramsmith.kernels.base import Kernel
 from gramsmith.kernels.embedding import (
@@ -103,37 +103,39 @@ class Forward:
     def band_bytes(self) -> int:
         """The memory of the largest of the partial sums."""
         longest = max(
-            self.plan.blocks[b.row].size * size_of(b.folds) + size_of(b.columns)
-            for b in self.plan.bands
+            self.plan.blocks[band.row].size * (band.folds.stop - band.folds.start)
+            + (band.columns.stop - band.columns.start)
+            for band in self.plan.bands
         )
-        return 8 * len(self.pivot) * int(self.probe.shape[1]) * longest
+        return 8 * len(self.pivot) * int(self.probe.shape[1] * longest)
 
     def band(self, number: int) -> BandSums:
         """Return the sums over the tiles of one band."""
         band, blocks = self.plan.bands[number], self.plan.blocks
         m, t, here = len(self.pivot), self.probe.shape[1], blocks[band.row]
-        right = np.zeros((m, size_of(band.folds), here.size, t))
-        left = np.zeros((m, size_of(band.columns), t))
-        squares = np.zeros((2, m, m, size_of(band.folds)))
+        folds = band.folds.stop - band.folds.start
+        right = np.zeros((m, folds, here.size, t))
+        left = np.zeros((m, band.columns.stop - band.columns.start, t))
+        squares = np.zeros((2, m, m, folds))
         for block in blocks[band.start : band.stop]:
             f, J = block.fold - band.folds.start, block.rows
             mirrored = block is not here  # a tile on the diagonal is its own mirror image
             PJ = left[:, J.start - band.columns.start : J.stop - band.columns.start]
-            q = self._add_tile(here.rows, J, right[:, f], PJ if mirrored else None)
+            q = self._add_tile(here, block, right[:, f], PJ if mirrored else None)
             squares[0, :, :, f] += q
             if mirrored:
                 squares[1, :, :, f] += q
         return BandSums(right, left, squares)
 
-    def _add_tile(self, I: slice, J: slice, PI: Array, PJ: Array | None) -> Array:
+    def _add_tile(self, here: RowBlock, block: RowBlock, PI: Array, PJ: Array | None) -> Array:
         """Add the products of the tiles of all kernels, and return <K_k, K_l>.
 
         Kernels whose products are asked for stand side by side, others one after the other.
         """
-        m, shape = len(self.pivot), (size_of(I), size_of(J))
+        m, I, J = len(self.pivot), here.rows, block.rows
         q = np.zeros((m, m))
         with scratch():
-            Z = lend((m if self.cross else 1, *shape), self.dtype)
+            Z = lend((m if self.cross else 1, here.size, block.size), self.dtype)
             stop = 0
             for member in self.members:
                 start, stop = stop, stop + len(member.kernels)
@@ -303,8 +305,11 @@ class Backward:
     def band_bytes(self) -> int:
         """The memory of the derivatives by the rows of the largest band, roughly."""
         widths = [width(self.members[k].E) for k in self.needed]
-        longest = max(self.plan.blocks[b.row].size + size_of(b.columns) for b in self.plan.bands)
-        return 8 * sum(widths) * longest
+        longest = max(
+            self.plan.blocks[band.row].size + band.columns.stop - band.columns.start
+            for band in self.plan.bands
+        )
+        return 8 * sum(widths) * int(longest)
 
     @cached_property
     def factors(self) -> dict[int, Any]:
@@ -351,15 +356,17 @@ class Backward:
         found.columns.extend([] for _ in self.needed)
         here = self.plan.blocks[band.row]
         for block in self.plan.blocks[band.start : band.stop]:
-            for i, (da, db, named) in enumerate(self._tile(here.rows, block.rows)):
+            for i, (da, db, named) in enumerate(self._tile(here, block)):
                 found.rows[i] = add(found.rows[i], da)
                 found.columns[i].append(db)
                 add_named(found.parameters[i], named)
         return found
 
-    def _tile(self, I: slice, J: slice) -> list[tuple[Embedding, Embedding, dict[str, Any]]]:
+    def _tile(
+        self, here: RowBlock, block: RowBlock
+    ) -> list[tuple[Embedding, Embedding, dict[str, Any]]]:
         """Return the derivatives from one tile, for every kernel that has some."""
-        shape = size_of(I), size_of(J)
+        I, J, shape = here.rows, block.rows, (here.size, block.size)
         wants = "samples" if self.inputs else "parameters"
         parts = []
         with scratch():

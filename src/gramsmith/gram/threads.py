@@ -123,7 +123,7 @@ def _share_of_cores(wanted: int) -> Iterator[int]:
     try:
         with _counting:
             others = sum(_at_work.values())
-            share = max(1, min(wanted, _cores() - others)) if others else wanted
+            share = max(1, min(wanted, joblib.cpu_count() - others)) if others else wanted
             _at_work[me] = share
         yield share
     finally:
@@ -181,11 +181,6 @@ if hasattr(os, "register_at_fork"):
     )
 
 
-def _cores() -> int:
-    """Return the cores that affinity and control groups leave to the process."""
-    return int(joblib.cpu_count())
-
-
 def count_workers(n_jobs: Any) -> int:
     """Return the number of threads: for None what is left, or joblib's meaning.
 
@@ -196,13 +191,14 @@ def count_workers(n_jobs: Any) -> int:
     if n_jobs is None:
         if multiprocessing.current_process().daemon:
             return 1
-        return min(_cores(), one_blas_thread.allowed() or _cores())
+        cores = int(joblib.cpu_count())  # that affinity and control groups leave to the process
+        return min(cores, one_blas_thread.allowed() or cores)
     if not is_number(n_jobs) or not is_whole(abs(n_jobs), 1):
         raise ValueError(
             "Expected n_jobs to be None, -1 or a positive whole number below 2^31, got "
             f"{abridged(n_jobs)}."
         )
-    return int(n_jobs) if n_jobs > 0 else max(1, _cores() + 1 + int(n_jobs))
+    return int(n_jobs) if n_jobs > 0 else max(1, joblib.cpu_count() + 1 + int(n_jobs))
 
 
 @contextmanager

@@ -253,7 +253,7 @@ def _with_samples(kernel: Any, X: Any, name: str, w: Array | None) -> tuple[Kern
     if X is None:
         raise ValueError(f"Expected X for the kernel {name!r}, got None. Pass the samples.")
     X = X.samples if _is_gram(X) else X
-    return default_kernel(kernel, X, w), X
+    return kernel if isinstance(kernel, Kernel) else default_kernel(kernel, X, w), X
 
 
 def brings_samples(kernel: Any) -> bool:

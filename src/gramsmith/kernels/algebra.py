@@ -249,38 +249,7 @@ class FunctionOf(PointwiseKernel, Wrapped):
         return da, {**grad, **prefixed("kernel", inner)}
 
 
-class Multiple(FunctionOf):
-    """A kernel times a number, its `factor`."""
-
-    @property
-    def factor(self) -> float:
-        """The number."""
-        raise self._no_derivative()
-
-    def value(self, t: Array) -> Array:
-        return t * self.factor
-
-    def slope(self, t: Array) -> Array:
-        return np.full_like(t, self.factor)
-
-    def tile(self, a: Embedding, b: Embedding, out: Array | None = None) -> Array:
-        K = self.kernel.tile(a, b, out)
-        return np.asarray(np.multiply(K, K.dtype.type(self.factor), out=K))
-
-    def tile_and_slopes(self, a: Embedding, b: Embedding, out: Array) -> tuple[Array, Any]:
-        t, inner = self.kernel.tile_and_slopes(a, b, lend(out.shape, out.dtype))
-        return np.multiply(t, out.dtype.type(self.factor), out=out), Slopes(t, t, inner=inner)
-
-    def tile_vjp(self, a: Any, b: Any, W: Array, K: Any = None, wants: str = "samples") -> Pullback:
-        slopes = self._slopes(a, b, W, K)
-        grad = {name: float(np.vdot(W, slopes.slope)) for name in self.positive}
-        with scratch():
-            V = np.multiply(W, W.dtype.type(self.factor), out=lend(W.shape, W.dtype))
-            da, db, inner = self.kernel.tile_vjp(a, b, V, slopes.inner, wants=wants)
-        return da, db, {**grad, **prefixed("kernel", inner)}
-
-
-class Scaled(Multiple):
+class Scaled(FunctionOf):
     """The multiple scale * k(x, z), written ``2.0 * k``.
 
     Parameters
@@ -305,12 +274,30 @@ class Scaled(Multiple):
         self.kernel = kernel
         self.scale = scale
 
-    @property
-    def factor(self) -> float:
-        return float(self.scale)
+    def value(self, t: Array) -> Array:
+        return t * float(self.scale)
+
+    def slope(self, t: Array) -> Array:
+        return np.full_like(t, self.scale)
 
     def partials(self, t: Array) -> Derivatives:
-        return {"scale": t}
+        return dict.fromkeys(self.positive, t)
+
+    def tile(self, a: Embedding, b: Embedding, out: Array | None = None) -> Array:
+        K = self.kernel.tile(a, b, out)
+        return np.asarray(np.multiply(K, K.dtype.type(self.scale), out=K))
+
+    def tile_and_slopes(self, a: Embedding, b: Embedding, out: Array) -> tuple[Array, Any]:
+        t, inner = self.kernel.tile_and_slopes(a, b, lend(out.shape, out.dtype))
+        return np.multiply(t, out.dtype.type(self.scale), out=out), Slopes(t, t, inner=inner)
+
+    def tile_vjp(self, a: Any, b: Any, W: Array, K: Any = None, wants: str = "samples") -> Pullback:
+        slopes = self._slopes(a, b, W, K)
+        grad = {name: float(np.vdot(W, slopes.slope)) for name in self.positive}
+        with scratch():
+            V = np.multiply(W, W.dtype.type(self.scale), out=lend(W.shape, W.dtype))
+            da, db, inner = self.kernel.tile_vjp(a, b, V, slopes.inner, wants=wants)
+        return da, db, {**grad, **prefixed("kernel", inner)}
 
     def features(self, X: Any, reference: Any = None) -> Any:
         U = self.kernel.features(X, reference)
@@ -320,7 +307,7 @@ class Scaled(Multiple):
         return f"{self.scale:.4g} * {bracketed(self.kernel, '*')}"
 
 
-class Negated(Multiple):
+class Negated(Scaled):
     """The opposite -k(x, z), a part of weighted sums whose weights may be negative.
 
     Such a sum need not be positive definite; estimators warn where that matters to them, and
@@ -337,14 +324,17 @@ class Negated(Multiple):
     array([[13.]])
     """
 
+    _stored_parameters: ClassVar[dict[str, str]] = {}
+
+    scale = -1.0
+    positive: ClassVar[tuple[str, ...]] = ()
     positive_definite = False
 
     def __init__(self, kernel: Kernel) -> None:
         self.kernel = kernel
 
-    @property
-    def factor(self) -> float:
-        return -1.0
+    def features(self, X: Any, reference: Any = None) -> Any:
+        return None
 
     def formula(self) -> str:
         return f"-{bracketed(self.kernel, '*')}"

@@ -50,7 +50,9 @@ def eager(X: Any) -> Any:
 def as_rows(X: Any) -> Any:
     """Return X as two-dimensional floating-point rows, dense or CSR, all finite; or raise."""
     X = found = eager(X)
-    if not _is_plain(X):
+    plain = type(X) is np.ndarray and X.ndim == 2 and X.dtype in (np.float64, np.float32)
+    # what `check_array` would return as it is; to ask it costs more than a small tile
+    if not (plain and X.dtype.isnative and min(X.shape) > 0):
         if is_complex(X):
             raise ValueError(
                 "Expected real numbers, got complex data. Pass real and imaginary parts as "
@@ -77,17 +79,6 @@ def checked_data(estimator: Any, X: Any, *y: Any, advice: str = ENCODE, **option
 
 def _names(X: Any) -> Any:
     return getattr(X, "column_names", getattr(X, "columns", None))  # the first are Arrow's
-
-
-def _is_plain(X: Any) -> bool:
-    """Return whether X is what `check_array` would return, which costs more than a small tile."""
-    return (
-        type(X) is np.ndarray
-        and X.ndim == 2
-        and X.dtype in (np.float64, np.float32)
-        and X.dtype.isnative
-        and min(X.shape) > 0
-    )
 
 
 def _naming_the_text(X: Any, error: Exception, advice: str = ENCODE) -> Exception:

@@ -427,15 +427,10 @@ class PairKernel(PointwiseKernel):
     def diagonal(self, a: Embedding) -> Array:
         return np.asarray(self.value(self.geometry.diagonal(a)), dtype=np.float64)
 
-    def _slopes(self, a: Embedding, b: Embedding, K: Any) -> Slopes:
-        """Return the slopes that were handed in, or new ones."""
-        found: Slopes = (
-            K if isinstance(K, Slopes) else PairKernel.tile_and_slopes(self, a, b, None)[1]
-        )
-        return found
-
     def tile_vjp(self, a: Any, b: Any, W: Array, K: Any = None, wants: str = "samples") -> Pullback:
-        slopes = self._slopes(a, b, K)
+        slopes: Slopes = (
+            K if isinstance(K, Slopes) else self.written_with_slopes(self.geometry.pair(a, b))
+        )
         by_parameter = self.by_parameter(slopes, W)
         if wants == "parameters" and not self.scales_inputs:
             return None, None, by_parameter

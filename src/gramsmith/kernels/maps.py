@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, ClassVar
 
 import numpy as np
@@ -269,8 +269,9 @@ class Composed(Wrapped):
     def is_stationary(self) -> bool:
         return self.map.linear and self.kernel.is_stationary()
 
-    def _parametrised(self) -> dict[str, Any]:
-        return {"kernel": self.kernel, "map": self.map}
+    def parameter_names(self, *, kinds: tuple[str, ...] = ("positive", "free")) -> Iterator[str]:
+        yield from super().parameter_names(kinds=kinds)
+        yield from (f"map__{name}" for name in self.map.parameter_names(kinds=kinds))
 
     def reference(self, *Xs: Any) -> Any:
         # Centring before a linear map keeps the digits that the map of far-away data would lose.

@@ -145,18 +145,12 @@ class Parametrised(BaseEstimator):
         """Yield the nested names of the parameters that gradients may change."""
         for kind in kinds:
             for name in getattr(self, kind):
-                if self._learnable(name):
+                value = getattr(self, name)
+                if value is not None and (kind != "positive" or is_positive(value)):
                     yield name
-        for prefix, child in self._parametrised().items():
+        for prefix, child in self.children().items():
             for name in child.parameter_names(kinds=kinds):
                 yield f"{prefix}__{name}"
-
-    def _learnable(self, name: str) -> bool:
-        value = getattr(self, name)
-        return value is not None and (name not in self.positive or is_positive(value))
-
-    def _parametrised(self) -> dict[str, Any]:
-        return dict(self.children())
 
     def _theta(self) -> Array:
         """Return the positive parameters on the log scale, one vector, as scikit-learn does."""

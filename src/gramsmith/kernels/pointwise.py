@@ -313,22 +313,22 @@ class PointwiseKernel(Kernel):
         other.compiled = True
         return other
 
-    def _applied(self, name: str, s: Array) -> Array:
-        """Return the value or the slope of the formula."""
+    def value(self, s: Array) -> Array:
+        """Return the function of s, entry by entry."""
         formula, c = self.pointwise, self.constants()
         if formula is None:
             raise self._no_derivative()
-        first = formula.first
-        return np.asarray(getattr(formula, name)(s if first is None else first(s, c), c))
-
-    def value(self, s: Array) -> Array:
-        """Return the function of s, entry by entry."""
-        return self._applied("value", s)
+        return np.asarray(formula.value(s if formula.first is None else formula.first(s, c), c))
 
     def slope(self, s: Array) -> Array:
         """Return the derivative of `value`."""
-        ratio = None if self.pointwise is None else self.pointwise.ratio
-        return self._applied("slope", s) if ratio is None else ratio * self._applied("value", s)
+        formula, c = self.pointwise, self.constants()
+        if formula is None:
+            raise self._no_derivative()
+        t = s if formula.first is None else formula.first(s, c)
+        if formula.slope is None:
+            return np.asarray(formula.ratio * formula.value(t, c))
+        return np.asarray(formula.slope(t, c))
 
     def partials(self, s: Array) -> Derivatives:
         """Return the derivative of `value` by each parameter, of shape s.shape or (k, *s.shape)."""
@@ -337,21 +337,11 @@ class PointwiseKernel(Kernel):
         slope, c = PointwiseKernel.slope(self, s), self.constants()
         return {name: part(s, slope, c) for name, part in self.pointwise.partials.items()}
 
-    @property
-    def formula_used(self) -> Formula | None:
-        """The formula, unless the class has methods of its own instead."""
-        return None if self._own_methods else self.pointwise
-
-    def _has_partials(self) -> bool:
-        if type(self).partials is not PointwiseKernel.partials:
-            return True
-        return self.pointwise is not None and bool(self.pointwise.partials)
-
     # ---- in place, in strips -----------------------------------------------------------------
 
     def _to_compile(self, s: Array) -> Formula | None:
         """Return the formula, if it is compiled for a tile."""
-        return self.formula_used if self.compiled and compilable(s) else None
+        return self.pointwise if self.compiled and not self._own_methods and compilable(s) else None
 
     def _numbers(self, dtype: np.dtype[Any]) -> tuple[Any, Any]:
         """Return the constants, and what s is at least, in the type of a tile."""
@@ -382,8 +372,9 @@ class PointwiseKernel(Kernel):
 
     def written_with_slopes(self, s: Array) -> Slopes:
         """Write the values over s and return their slopes."""
-        formula, kept = self.formula_used, None
-        if self._has_partials():
+        formula, kept = None if self._own_methods else self.pointwise, None
+        own_partials = type(self).partials is not PointwiseKernel.partials
+        if own_partials or (self.pointwise is not None and self.pointwise.partials):
             kept = lend(s.shape, s.dtype)
             np.copyto(kept, s)
         if formula is not None and formula.ratio is not None:

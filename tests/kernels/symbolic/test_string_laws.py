@@ -108,17 +108,6 @@ def test_clone_and_parameters(name, rng):
 
 
 @pytest.mark.parametrize("name", LEARNABLE)
-def test_theta_gradient_equals_differences(name, rng):
-    kernel, X = EVERY[name], samples(name, rng, 8)
-    _, gradient = kernel(X, eval_gradient=True)
-    h = 1e-5
-    for i in range(kernel.n_dims):
-        step = h * np.eye(kernel.n_dims)[i]
-        high, low = (kernel.clone_with_theta(kernel.theta + s)(X) for s in (step, -step))
-        assert_allclose(gradient[..., i], (high - low) / (2 * h), rtol=1e-6, atol=1e-7)
-
-
-@pytest.mark.parametrize("name", LEARNABLE)
 def test_alignment_gradient_equals_differences(name, rng, small_tiles):
     small_tiles(7)
     kernel, X = EVERY[name], samples(name, rng, 24)
