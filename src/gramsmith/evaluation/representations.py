@@ -573,6 +573,11 @@ def _over_batches(
             f'Expected measure "cka_debiased" or "hsic_unbiased" for batches, got {measure!r}: the '
             "others depend on the size of the batches."
         )
+    if others is not None and not isinstance(others, Iterable):
+        raise TypeError(
+            "Expected batches of other representations beside those of layers, got "
+            f"{abridged(others)}."
+        )
     products: list[Array] = []
     size, first, used, short = 0, None, kernel, 0
     pairs = (

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from gramsmith.arguments import abridged, as_numbers
 from gramsmith.fingerprint import fingerprint
 from gramsmith.kernels.pair_file import PairFile
 
@@ -115,7 +116,11 @@ class PairValues:
             raise ValueError(
                 f"Expected one number for a pair of samples, got an array of shape {value.shape}."
             )
-        return float(value.item())
+        if (number := as_numbers(value)) is None:
+            raise TypeError(
+                f"Expected one number for a pair of samples, got {abridged(value.item())}."
+            )
+        return float(number.item())
 
     def __getstate__(self) -> dict[str, Any]:
         # other processes compute their own part, unless there is a file

@@ -170,7 +170,10 @@ def read_periods(
             )
         time_order = columns[time_order]
     elif not hasattr(time_order, "dtype"):
-        time_order = np.asarray(time_order)
+        try:
+            time_order = np.asarray(time_order)
+        except ValueError:  # lists of several lengths
+            raise ValueError("Expected one time for every row, got lists.") from None
     given = (roles or {}).get(name, "")
     time, dates = _numbers(name, time_order, given if given.startswith("date") else None)
     length = None if horizon is None else _length("horizon", horizon, dates)
