@@ -137,6 +137,11 @@ def test_code_of_the_pages_is_80_columns_wide():
     assert wide == []
 
 
+def test_the_readme_is_100_columns_wide():
+    lines = (ROOT / "README.md").read_text(encoding="utf-8").splitlines()
+    assert [line for line in lines if len(line) > 100] == []
+
+
 def docstrings(tree):
     """Yield the nodes of the docstrings of a module."""
     for node in ast.walk(tree):

@@ -50,8 +50,8 @@ print(f"found {called[leaving].mean():.1%}, right {leaving[called].mean():.1%}")
 shares = [100 * row.share for row in table.rows]
 fig, ax = plt.subplots()
 for name, what in (
-    ("found", "of those who leave are called"),
-    ("right", "of the calls are right"),
+    ("recall", "of those who leave are called"),
+    ("precision", "of the calls are right"),
 ):
     middle = np.array([record[name] for record in table.records])
     ends = np.array(

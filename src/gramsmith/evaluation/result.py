@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from textwrap import fill
 from typing import Any
 
 import numpy as np
@@ -227,7 +228,8 @@ class Evaluation:
 
     def __str__(self) -> str:
         head, body = self._table()
-        return "\n".join([text_table(head, body), *(f"{a.code}: {a.message}" for a in self.advice)])
+        remarks = (fill(f"{a.code}: {a.message}", 80, break_on_hyphens=False) for a in self.advice)
+        return "\n".join([text_table(head, body), *remarks])
 
     __repr__ = __str__
 
