@@ -82,7 +82,7 @@ papers: $(STAMP)  ## re-run the papers; PAPERS="tan --quick" names papers and op
 	$(BIN)/python -m papers $(PAPERS)
 
 docs: $(STAMP)  ## build the documentation; a warning is an error
-	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
+	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html
 	@echo "Open docs/_build/html/index.html in a browser."
 
 check-docs: docs  ## look at the built documentation in a browser

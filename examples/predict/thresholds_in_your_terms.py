@@ -43,7 +43,8 @@ Z, truth = customers(4000, 1)
 called = caller.predict(Z) == "leaves"
 leaving = truth == "leaves"
 print(f"leave {leaving.mean():.1%}, called {called.mean():.1%}")
-print(f"found {called[leaving].mean():.1%}, right {leaving[called].mean():.1%}")
+print(f"recall {called[leaving].mean():.1%}")
+print(f"precision {leaving[called].mean():.1%}")
 
 # %%
 # What more calls would bring, with intervals of 95 %.

@@ -10,7 +10,7 @@ import pytest
 import gramsmith as gs
 from gramsmith.cli import predict
 from gramsmith.machines.svm import KernelSVC
-from gramsmith.selection import ModelPipeline
+from gramsmith.selection import ModelPipeline, threshold_table
 from gramsmith.storage import inspect_model
 from gramsmith.tables import TableEncoder
 from gramsmith.tables.read import read_table
@@ -370,6 +370,21 @@ def test_sequences(command, tmp_path):
     done = command("predict", again / "model.safetensors", tmp_path / "new.csv")
     assert done.status == 0, done.err
     assert answers(done.out) == ["1"]
+
+
+def test_a_threshold_on_request(command, model, table, tmp_path):
+    assert command("predict", model, table, "--threshold", 0.2).status == 2
+    trained = command("rank", table, "-t", "y", "-o", tmp_path / "run", "--quiet")
+    assert trained.status == 0, trained.err
+    path = tmp_path / "run" / "model.safetensors"
+    found = threshold_table(gs.load_model(path)).of
+    done = command("predict", path, table, "--threshold", 0.2, "--proba")
+    assert done.status == 0, done.err
+    rows = list(csv.DictReader(done.out.splitlines()))
+    said = [row["prediction"] == found for row in rows]
+    assert said == [float(row[f"probability of {found}"]) >= 0.2 for row in rows]
+    assert 0 < sum(said) < len(said)
+    assert not any(name.startswith("threshold") for name in rows[0])
 
 
 @pytest.mark.parametrize("threshold", [0.5, 0.2])

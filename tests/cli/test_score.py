@@ -89,7 +89,7 @@ def test_worse_rows_are_called_worse_and_of_another_kind(command, models, tmp_pa
     assert done.status == 0
     assert "worse than expected" in done.out
     assert "NOT clearly better" in done.out
-    assert "of another kind" in done.out
+    assert "unlike those of training" in done.out
     assert " NO" in done.out
 
 

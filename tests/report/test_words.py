@@ -42,7 +42,9 @@ def test_records_frame():
 
 def test_noise_is_called_noise(rng):
     found = gs.rank_kernels(rng.normal(size=(100, 3)), rng.integers(0, 2, 100), ["rbf", "linear"])
-    assert any("No kernel does clearly better" in w for w in found.warnings)
+    assert found.verdict.level == "poor"
+    assert found.verdict.text.startswith("Not clearly better than")
+    assert found.warnings == []
 
 
 def test_uneven_classes_are_mentioned(rng):

@@ -64,5 +64,5 @@ def drift(
     names, rows = found.table()
     show_table(names, rows[:SHOWN])
     if len(rows) > SHOWN:
-        say(f"{len(rows) - SHOWN} more columns with larger p-values: --json.", err=False)
+        say(f"{len(rows) - SHOWN} more columns: --json has all.", err=False)
     say_notes(found.notes)

@@ -112,14 +112,16 @@ def _shown(record: dict[str, Any], name: str, best: str | None) -> str:
 
 def conclusion(best: dict[str, str], first: str, found: Any) -> str:
     """Return what the table comes to, in a sentence or two."""
+    from gramsmith.report.words import listed
+
     if first not in best:
         return f"{first} is not defined for these kernels."
     winners = {name: [m for m in best if best[m] == name] for name in best.values()}
     winner, tied = best[first], len(found.ties(first)) - 1
     doubt = f"; {tied} more {'is' if tied == 1 else 'are'} not clearly worse" if tied else ""
-    others = [f"“{n}” by {', '.join(names)}" for n, names in winners.items() if n != winner]
+    others = [f"“{n}” by {listed(names)}" for n, names in winners.items() if n != winner]
     against = f" Others are best by other measures: {'; '.join(others)}." if others else ""
     return (
-        f"“{winner}” is best by {', '.join(winners[winner])}{doubt}.{against} Measures are no "
+        f"“{winner}” is best by {listed(winners[winner])}{doubt}.{against} Measures are no "
         "error rates: `gramsmith rank` tests the best kernels on held-out rows."
     )

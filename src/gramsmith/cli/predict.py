@@ -49,6 +49,12 @@ NOVEL = 0.99  # novelty from which a row is said to be unlike those of training
     metavar="SHARE",
     help="Add the classes that a row may have: among them its own in this share of each class.",
 )
+@click.option(
+    "--threshold",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    metavar="P",
+    help="Answer the class of the report's table of thresholds from this probability on.",
+)
 @click.option("--id", "identity", metavar="COL", help="The column that names rows, put first.")
 @click.option(
     "--keep", multiple=True, metavar="COL", help="A column to copy beside the predictions; again."
@@ -68,6 +74,7 @@ def predict(
     proba: bool,
     interval: float | None,
     sets: float | None,
+    threshold: float | None,
     identity: str | None,
     keep: tuple[str, ...],
     spreadsheet: bool,
@@ -99,6 +106,11 @@ def predict(
         raise Refused(f"{model} has no prediction intervals. Leave --interval out.")
     if sets is not None and not hasattr(machine, "predict_set"):
         raise Refused(f"{model} has no prediction sets. Leave --sets out.")
+    if threshold is not None:
+        from gramsmith.selection.thresholds import can_flag
+
+        if not can_flag(machine):
+            raise Refused(f"{model} has no thresholds of two classes. Leave --threshold out.")
     columns: dict[str, list[Any]] = {}
     remarks: list[str] = []
     try:
@@ -114,7 +126,7 @@ def predict(
                 if table.identifiers is not None:
                     columns["identifier"] = table.identifiers
                 X = table.inputs()
-                columns |= answers(machine, X, proba, interval, known_targets(summary))
+                columns |= answers(machine, X, proba, interval, known_targets(summary), threshold)
                 if sets is not None:
                     columns["set"] = named_sets(machine, X, sets)
                 say_unknown(machine, X, numbers)
@@ -136,10 +148,16 @@ def predict(
 
 
 def answers(
-    machine: Any, X: Any, proba: bool, interval: float | None, names: list[str]
+    machine: Any,
+    X: Any,
+    proba: bool,
+    interval: float | None,
+    names: list[str],
+    threshold: float | None = None,
 ) -> dict[str, list[Any]]:
     """Return the columns of predictions: of several targets, one of each kind for each of them."""
-    predicted = machine.predict(X)
+    asked = threshold is not None
+    predicted = machine.predict(X) if threshold is None else answers_from(machine, X, threshold)
     several = predicted.ndim > 1
     m = predicted.shape[1] if several else 1
     names = names if len(names) == m else [str(k + 1) for k in range(m)]
@@ -150,7 +168,7 @@ def answers(
         shares = machine.predict_proba(X)
         labels = names if several else machine.classes_.tolist()
         found |= {f"probability of {x}": shares[:, k].tolist() for k, x in enumerate(labels)}
-        threshold = None if several else answer_threshold(machine)
+        threshold = None if several or asked else answer_threshold(machine)
         if threshold is not None:
             found[f"threshold for {labels[-1]}"] = [threshold] * len(predicted)
     if interval is not None:
@@ -158,6 +176,18 @@ def answers(
         for k, end in enumerate(of):
             found |= {f"{e}{end}": limits[:, k, j].tolist() for j, e in enumerate(("low", "high"))}
     return found
+
+
+def answers_from(machine: Any, X: Any, threshold: float) -> Any:
+    """Return the class that is to be found from a probability on, else the other of two."""
+    import numpy as np
+
+    from gramsmith.selection.thresholds import threshold_table
+
+    classes = machine.classes_
+    c = [str(label) for label in classes].index(threshold_table(machine).of)
+    flagged = machine.predict_proba(X)[:, c] >= threshold
+    return np.where(flagged, classes[c], classes[1 - c])
 
 
 def named_sets(machine: Any, X: Any, coverage: float) -> list[str]:

@@ -289,10 +289,10 @@ def load(file: str, how: Reading, options: dict[str, Any], quiet: bool) -> Loade
         sha256 = digest(path)
     if table.labels is None:
         names = ", ".join(list(table.columns)[:8])
-        end = f" ({names})." if names else ", or use --labels."
-        raise click.UsageError(
-            f"Expected labels for {file}, got none. Name the column with --target{end}"
-        )
+        how_to = f"Name the column with --target ({names})."
+        if not names:
+            how_to = "Name a table of them with --labels, and if it has several columns --target."
+        raise click.UsageError(f"Expected labels for {file}, got none. {how_to}")
     group = how.column_of("group", options.get("groups"))
     weight = how.column_of("weight")
     when = how.column_of("time")

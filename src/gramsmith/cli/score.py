@@ -135,8 +135,8 @@ def headlines(found: Scoring) -> list[str]:
     lines.append(f"A constant answer would get {number(one.baseline)}. The model is {word}.")
     if found.novel is not None and found.novel.low > found.novel.promised:
         lines.append(
-            f"{found.novel.value:.1%} of the rows are unlike those of training (1 % of rows like "
-            "them would be): these rows are of another kind."
+            f"{found.novel.value:.1%} of the rows are unlike those of training, where about 1 % "
+            "would be expected."
         )
     return [*lines, ""]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from textwrap import wrap
 from typing import Any
 
 import numpy as np
@@ -49,11 +50,11 @@ def shorten(text: Any, length: int = LABEL) -> str:
 
 
 def in_lines(text: Any, length: int = LABEL) -> str:
-    """Return a label that fits, a long one in two lines, divided at its first comma."""
-    first, comma, rest = str(text).partition(", ")
-    if not comma or len(str(text)) <= length:
-        return shorten(text, length)
-    return f"{shorten(first, length)},\n{shorten(rest, length)}"
+    """Return a label that fits, a long one in two lines if it has words for two."""
+    shown = shorten(text, len(str(text)))
+    lines = wrap(shown, length, break_long_words=False, break_on_hyphens=False)
+    fits = len(lines) == 2 and max(map(len, lines)) <= length
+    return "\n".join(lines) if fits else shorten(text, length)
 
 
 def as_text(artist: Any) -> Any:

@@ -146,6 +146,7 @@ def verdict(
         apart = told_apart(found)
         text = f"Not clearly better than {name}: {value}."
         if apart is None:
+            details.append("There may be too few rows, or features that say nothing of the target.")
             return Verdict("poor", text, who, details)
         text += (
             f" But the classes, which are imbalanced, can be separated (AUC {apart:.2f}): choose "
@@ -311,7 +312,7 @@ def missed_class(outcome: Any) -> tuple[str, bool, float]:
     c = rare if imbalanced else int(tested[np.nanargmin(outcome.recall[tested])])
     missed, share = total[c] - outcome.confusion[c, c], 1.0 - outcome.recall[c]
     word = "the rarest class" if imbalanced else "the class with the lowest recall"
-    rows = "of the weight" if outcome.weighted else "of its held-out rows"
+    rows = "by weight" if outcome.weighted else "held-out rows"
     text = (
         f"Of “{outcome.classes[c]}”, {word}, {100 * share:.0f} % were missed "
         f"({amount(missed)} of {amount(total[c])} {rows})."
@@ -350,19 +351,9 @@ def sampled(found: Any) -> str | None:
     return f"Of {n:,} rows, samples were used for {listed(parts)}; {end}."
 
 
-def warnings(found: Any, estimate: Any, converged: bool) -> list[str]:
+def warnings(found: Any, converged: bool) -> list[str]:
     """Return what should be known before the result is used."""
-    said = [interrupted(found)]
-    if not estimate.beats_baseline and found.results:
-        apart = told_apart(found)
-        end = "There may be too few rows, or features that have nothing to do with the target."
-        if apart is not None:
-            end = f"The AUC of {apart:.2f} shows that imbalanced classes can still be separated."
-        said.append(
-            f"No kernel does clearly better than {found.task.constant(found.task.counting)[1]} "
-            f"({score_label(found.task.score.name)} {number(estimate.baseline)}). {end}"
-        )
-    said += [_about_classes(found), *(a.message for a in found.advice)]
+    said = [interrupted(found), _about_classes(found), *(a.message for a in found.advice)]
     if found.late is not None:
         said.append(
             f"The time budget of {found.late:g} s ran out: kernels without a score are ranked by "
@@ -472,7 +463,7 @@ def summary(found: Any, model: Any, estimate: Any, converged: bool) -> dict[str,
         "machine": type(machine).__name__,
         "score": task.score.name,
         "estimate": estimate.to_plain(),
-        "limits": [*warnings(found, estimate, converged), *filter(None, [sampled(found)])],
+        "limits": [*warnings(found, converged), *filter(None, [sampled(found)])],
         "date": date.today().isoformat(),
         "versions": {
             **{"gramsmith": __version__, "python": platform.python_version()},

@@ -559,7 +559,7 @@ class KernelRanking:
     @property
     def warnings(self) -> list[str]:
         """What should be known before the result is used, in plain words."""
-        said = words.warnings(self._findings, self.estimate, self.converged)
+        said = words.warnings(self._findings, self.converged)
         said += words.about_others(self._findings)
         return [*self._alarms, *self.columns.remarks, *said]
 
