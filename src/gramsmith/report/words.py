@@ -253,7 +253,7 @@ def winner(found: Any, records: Records) -> str:
 def in_words(value: float, task: Any) -> str:
     """Return a score as a part of a sentence about new rows."""
     new = "new rows" if task.periods is None else "rows of the next period"
-    if task.score.is_default and task.classes is not None:
+    if task.score.is_share:
         digits = 1 if value > 0.985 and round(1000 * value) % 10 else 0
         what = f"labels of {new}" if task.names else new
         return f"predicts {100 * value:.{digits}f} of 100 {what} correctly"
@@ -270,7 +270,7 @@ def score_label(name: str) -> str:
 
 def _interval_words(estimate: Any, task: Any) -> str:
     low, high = estimate.low, estimate.high
-    if task.score.is_default and task.classes is not None:
+    if task.score.is_share:
         limits = f"{100 * max(low, 0.0):.1f} to {100 * high:.1f} of 100"
     elif task.score.is_default:
         limits = f"{100 * low:.0f} to {100 * high:.0f} %"
@@ -470,14 +470,8 @@ def summary(found: Any, model: Any, estimate: Any, converged: bool) -> dict[str,
             **{m.__name__: m.__version__ for m in (np, scipy, sklearn)},
         },
     }
-    if task.classes is not None:
-        counts = [list(pair) for pair in task.counts(slice(None))]
-        return facts | {"labels" if task.names else "classes": counts}
-    ends = task.labels.min(axis=0), task.labels.max(axis=0)
-    if task.names:
-        rows = zip(task.names, *ends, strict=True)
-        return facts | {"outputs": [[name, float(low), float(high)] for name, low, high in rows]}
-    return facts | {"values": [float(end) for end in ends]}
+    facts |= task.facts()
+    return facts
 
 
 def _kernels(found: Any) -> str:

@@ -21,8 +21,8 @@ from gramsmith.machines.pipelines import TakeView
 from gramsmith.selection.average import stacked, usable
 from gramsmith.selection.choose import Findings, choose
 from gramsmith.selection.fit import assemble, delivered_record, fit_machines
-from gramsmith.selection.held_out import LEVEL, HeldOut, Scored, tested_rows
-from gramsmith.selection.judge import answer, joined
+from gramsmith.selection.held_out import LEVEL, HeldOut, Scored
+from gramsmith.selection.judge import fitted_answer, joined
 from gramsmith.selection.problem import Problem
 from gramsmith.selection.scores import Answers
 from gramsmith.selection.task import Folds, NoFolds, Task, cluster_sums
@@ -33,6 +33,7 @@ Array = npt.NDArray[Any]
 BAGS = 400
 SOME_BAGS = 100  # for averages, whose weights are found anew in each
 COVERAGE = 0.95
+NESTED = "nested cross-validation"
 # Standard errors from the best loss to that of a setting that no bag may choose: what rules it out
 # is often one wild prediction, which a third of the bags lack.
 HOPELESS = 3.0
@@ -87,27 +88,10 @@ class Expected:
     overall: Estimate | None = None  # of the choice among all; None if there is nothing else
     record: HeldOut | None = None  # what the kernels of choices made anew said of their test rows
 
-    def to_plain(self) -> dict[str, Any]:
-        """Return the estimates as plain values."""
-        return asdict(self)
-
-    @classmethod
-    def of_plain(cls, kept: dict[str, Any]) -> Expected:
-        """Return the estimates that `to_plain` gave."""
-        kernels, overall, *others = (
-            None if plain is None else Estimate(**plain)
-            for plain in (kept["kernels"], kept["overall"], *kept["others"])
-        )
-        record = None if kept["record"] is None else HeldOut(**kept["record"])
-        return cls(cast("Estimate", kernels), tuple(others), overall, record)
-
 
 def expect(found: Findings, delivered: Scored | None, problem: Problem, work: Work) -> Expected:
     """Return what to expect on new data, by the best method that is affordable."""
     task, plan = problem.task, problem.plan
-    kept = None if work.checkpoint is None else work.checkpoint.get("estimate")
-    if kept is not None:
-        return Expected.of_plain(kept)
     nothing = (None,) * len(found.others)
     if delivered is None:
         check = found.checks[found.order[0]]
@@ -117,26 +101,16 @@ def expect(found: Findings, delivered: Scored | None, problem: Problem, work: Wo
         first = _made(check.loss, check.error, base, kind, check.rows, float(check.rows), task)
         return Expected(first, nothing)
     if not found.results:  # the winner of the first check, as it is delivered
-        record = delivered.record
-        constant, _ = task.constant(record.rows)
-        gain = task.loss(constant, record.rows) - delivered.loss
-        first = _estimate(
-            delivered.loss, gain, delivered.answer, constant, record, "leave-one-out", task
+        return Expected(
+            of_record(delivered.answer, delivered.record, task, "leave-one-out"), nothing
         )
-        return Expected(first, nothing)
     estimate, folds = None, plan.outer_folds
     needed = folds * sum(work.seconds.values())
     if folds and can_nest(task, folds) and work.in_time(needed):
-        try:
-            with work.stage(
-                "estimate", folds + 1, f"nested cross-validation, {folds} outer folds"
-            ) as stage:
-                estimate = nested(problem, work, stage)
-        except KeyboardInterrupt:  # there is a model, and a shorter way to the estimate
-            work.left_out.append("nested cross-validation for the estimate")
+        stage = work.stage("estimate", folds + 1, f"{NESTED}, {folds} outer folds")
+        with work.optional(f"{NESTED} for the estimate"), stage as steps:
+            estimate = nested(problem, work, steps)
     if estimate is not None:
-        if work.checkpoint is not None:
-            work.checkpoint["estimate"] = estimate.to_plain()
         return estimate
     with work.stage("estimate", 2, "bootstrap"):
         kernels = bootstrap(found, delivered, task)
@@ -181,15 +155,8 @@ def nested(problem: Problem, work: Work, stage: Stage) -> Expected | None:
         stage(1)
     kernels, *others = (_of_folds(parts, rows, splits, task) for parts in zip(*said, strict=True))
     overall = _of_folds(leaders, rows, splits, task) if others else None
-    record = _fold_record(np.concatenate(values), rows, splits)
+    record = HeldOut.of_folds("", np.concatenate(values)[None], rows, splits, kind=NESTED)
     return Expected(cast("Estimate", kernels), tuple(others), overall, record)
-
-
-def _fold_record(values: Array, rows: Array, splits: Folds) -> HeldOut:
-    """Return the record of what was said in outer folds, (m, q)."""
-    tested, fold, taught = tested_rows(rows, splits)
-    kind = "nested cross-validation"
-    return HeldOut("", kind, np.array([np.nan]), values[None], tested, fold, taught)
 
 
 def _of_folds(
@@ -199,7 +166,9 @@ def _of_folds(
     if any(part is None for part in parts):
         return None
     answers = joined(parts)
-    return of_record(answers, _fold_record(answers.f, rows, splits), task)
+    return of_record(
+        answers, HeldOut.of_folds("", answers.f[None], rows, splits, kind=NESTED), task
+    )
 
 
 def _choose_anew(
@@ -226,7 +195,9 @@ def _choose_anew(
     answers: list[Answers | None] = [task.answers_of(model, new)]
     values = task.decision_values(model, new)
     for one in found.others:
-        said = answer(one.other, problem, train, test, samples) if one.result else ""
+        said: Any = ""
+        if one.result:
+            said, _ = fitted_answer(one.other, problem, train, test, samples)
         answers.append(None if isinstance(said, str) else said)
     rival = found.rival
     leader = 0 if rival is None else 1 + found.others.index(rival)
@@ -249,7 +220,7 @@ def bootstrap(found: Findings, delivered: Scored, task: Task) -> Estimate:
         )
         gain = _gain_of_choice(pseudo, rng)
     gain += _gain_of_short_list(found, rng)
-    return _with_gain(delivered, gain, "bootstrap", task)
+    return of_record(delivered.answer, delivered.record, task, "bootstrap", gain)
 
 
 def of_others(
@@ -262,7 +233,9 @@ def of_others(
     """
     rng = np.random.default_rng([task.seed, 10])
     others = tuple(
-        None if one.result is None else _with_gain(one.result, 0.0, "cross-validation", task)
+        None
+        if one.result is None
+        else of_record(one.result.answer, one.result.record, task, "cross-validation")
         for one in found.others
     )
     overall, rival = kernels if others else None, found.rival
@@ -274,19 +247,9 @@ def of_others(
             for r in records
             if np.array_equal(r.record.rows, rows)
         ]
-        overall = _with_gain(
-            rival.result, _gain_of_choice(np.stack(pseudo), rng), "bootstrap", task
-        )
+        gain = _gain_of_choice(np.stack(pseudo), rng)
+        overall = of_record(rival.result.answer, rival.result.record, task, "bootstrap", gain)
     return others, overall
-
-
-def _with_gain(scored: Scored, gain: float, kind: str, task: Task) -> Estimate:
-    """Return the estimate of a record whose loss is too low by a gain."""
-    record = scored.record
-    constant, _ = task.constant(record.rows)
-    loss = scored.loss + max(gain, 0.0)
-    better = task.loss(constant, record.rows) - loss
-    return _estimate(loss, better, scored.answer, constant, record, kind, task)
 
 
 def _gain_of_choice(pseudo: Array, rng: Any) -> float:
@@ -367,34 +330,24 @@ def _gain_of_average(found: Findings, task: Task, rng: Any) -> float | None:
     return float(np.mean(finite)) if finite else 0.0
 
 
-def of_record(answers: Answers, record: HeldOut, task: Task) -> Estimate:
-    """Return what answers for rows that taught nothing say of a score, and of a constant answer."""
-    constant, _ = task.constant(record.rows)
-    loss = task.loss(answers, record.rows)
-    gain = task.loss(constant, record.rows) - loss
-    return _estimate(loss, gain, answers, constant, record, record.kind, task)
-
-
-def _estimate(
-    loss: float,
-    gain: float,
-    answers: Answers,
-    constant: Answers,
-    record: HeldOut,
-    kind: str,
-    task: Task,
+def of_record(
+    answers: Answers, record: HeldOut, task: Task, kind: str = "", gain: float = 0.0
 ) -> Estimate:
-    """Return an estimate whose errors are those of the answers of a record."""
-    rows = record.rows
+    """Return what answers for rows that taught nothing say of a score, and of a constant answer.
+
+    `gain` is by how much their loss is too low, because they were chosen for it.
+    """
+    rows, kind = record.rows, kind or record.kind
+    constant, _ = task.constant(rows)
+    base, loss = task.loss(constant, rows), task.loss(answers, rows) + max(gain, 0.0)
     clusters = len(np.unique(task.clusters(rows)))
     _, spread = task.difference(answers, constant, rows)
     spread *= np.sqrt(record.overlap)
     beats = bool(
-        gain > 0
+        base > loss
         and np.isfinite(spread)
-        and gain > student.isf(LEVEL, max(clusters - 1, 1)) * spread
+        and base - loss > student.isf(LEVEL, max(clusters - 1, 1)) * spread
     )
-    base = task.loss(constant, rows)
     if task.periods is not None:
         error, trials = next_period(answers, record, task)
         return _made(loss, error, base, kind, len(np.unique(rows)), trials, task, beats)
@@ -458,7 +411,7 @@ def next_period(answers: Answers, record: HeldOut, task: Task) -> tuple[float, f
         means = np.bincount(of_block, share * pseudo, K)[sizes > 0] / sizes[sizes > 0]
         if len(means) > 2:
             squares[len(means)] = means.var(ddof=1) * (1.0 + 1.0 / len(means))
-    if task.score.is_default and task.classes is not None:
+    if task.score.is_share:
         right = min(max(1.0 + task.loss(answers, rows), 0.0), 1.0)
         p = (right * len(rows) + 0.5) / (len(rows) + 1.0)
         squares[len(rows)] = p * (1.0 - p) * (1.0 + K) / len(rows)

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.linear_model import LogisticRegression, RidgeCV
 from sklearn.metrics import auc, average_precision_score, precision_recall_curve, roc_curve
 
 from gramsmith.fingerprint import fingerprint
@@ -23,7 +23,7 @@ from gramsmith.report.words import number
 from gramsmith.selection.candidates import Candidate
 from gramsmith.selection.choose import Findings, count_copies
 from gramsmith.selection.estimate import wilson
-from gramsmith.selection.held_out import LEVEL, HeldOut, Scored, compared, score, tested_rows
+from gramsmith.selection.held_out import LEVEL, HeldOut, Scored, compared, score
 from gramsmith.selection.problem import Problem
 from gramsmith.selection.samples import Samples
 from gramsmith.selection.scores import Answers, class_of, positive_class
@@ -289,83 +289,89 @@ def outcome_of(scored: Scored, found: Findings) -> Outcome:
     kept = np.ones(len(record.rows), dtype=bool) if task.w is None else task.w[record.rows] > 0
     f, rows = scored.answer.f[kept], record.rows[kept]
     w = np.ones(len(rows)) if task.w is None else task.w[rows]
-    known = Outcome(
-        record.kind,
-        rows=len(np.unique(rows)),
-        weighted=task.w is not None,
-    )
-    if task.names:
-        known = replace(known, targets=list(_targets(f, rows, w, task)))
-    if isinstance(task, Labels):
-        return replace(known, **_of_labels(f, rows, w, scored, task))
-    if task.classes is None:
-        return known if task.names else replace(known, **_of_values(f, rows, w, task))
-    C, y = len(task.classes), task.y[rows]
-    guess = class_of(f)
-    confusion = np.bincount(C * y + guess, w, C * C).reshape(C, C)
-    names = [str(c) for c in task.classes]
-    curves = _curves(f, y, w, guess, names)
-    worst: list[tuple[int, str, str, float]] = []
+    known = Outcome(record.kind, len(np.unique(rows)), weighted=task.w is not None)
+    if not isinstance(task, Classes | Labels):
+        return replace(known, **_of_values(f, rows, w, task))
+    p = None
     if record.machine in CALIBRATED:
         p = task.probabilities(scored.values, record.rows, record.fold)[kept]
-        sure = p[np.arange(len(y)), guess]
-        some = sorted(np.flatnonzero(guess != y).tolist(), key=lambda k: -sure[k])[:WORST]
-        worst = [(int(rows[k]) + 1, names[y[k]], names[guess[k]], float(sure[k])) for k in some]
-    return replace(
-        known,
-        worst=worst,
-        classes=names,
-        confusion=confusion,
-        threshold=scored.threshold(task),
-        roc=[roc for roc, _ in curves],
-        precision_recall=[other for _, other in curves],
-        reliability=reliability_of(scored, task),
-    )
+    if isinstance(task, Labels):
+        return replace(known, **_of_labels(f, p, rows, w, task))
+    threshold = scored.threshold(task)
+    return replace(known, **_of_classes(f, p, rows, w, task), threshold=threshold)
 
 
-def _targets(f: Array, rows: Array, w: Array, task: Task) -> Iterator[TargetOutcome]:
-    """Yield what was said of each output or label."""
-    scores = task.column_scores(Answers(f), rows)
-    for k, (name, (value, error, base)) in enumerate(scores.items()):
-        known = TargetOutcome(name, value, error, base)
-        if isinstance(task, Labels):
-            there, said = task.y[rows, k] == 1, f[:, k] > 0
-            found, total, named = (float(w @ part) for part in (there & said, there, said))
-            yield replace(known, found=found, there=total, said=named)
-        else:
-            said, true = (task.as_given(values)[:, k] for values in (f, task.y[rows]))
-            some = _drawn_points(len(rows), task)
-            errors = _limits(np.abs(said - true), w)
-            yield replace(known, errors=errors, actual=true[some], predicted=said[some])
+def _of_classes(f: Array, p: Array | None, rows: Array, w: Array, task: Classes) -> dict[str, Any]:
+    """Return confusion, curves, the surest mistakes, and whether probabilities came true.
 
-
-def _of_labels(f: Array, rows: Array, w: Array, scored: Scored, task: Labels) -> dict[str, Any]:
-    """Return the curves of some labels, the rarest first, and whether probabilities came true."""
-    y = task.y[rows]
-    both = [k for k in range(y.shape[1]) if 0 < w @ y[:, k] < w.sum()]
-    some = sorted(sorted(both, key=lambda k: float(w @ y[:, k]))[:CURVES])
-    curves = [_curve(task.names[k], f[:, k], y[:, k] == 1, f[:, k] > 0, w) for k in some]
-    return {
+    For two classes the probabilities of the positive one, for more those of the answer.
+    """
+    C, y, guess = task.n_classes, task.y[rows], class_of(f)
+    names = [name for name, _ in task.counts(rows)]
+    curves = _curves(f, y, w, guess, names)
+    told: dict[str, Any] = {
+        "classes": names,
+        "confusion": np.bincount(C * y + guess, w, C * C).reshape(C, C),
         "roc": [roc for roc, _ in curves],
         "precision_recall": [other for _, other in curves],
-        "reliability": reliability_of(scored, task),
     }
+    if p is None:
+        return told
+    sure = p[np.arange(len(y)), guess]
+    some = sorted(np.flatnonzero(guess != y).tolist(), key=lambda k: -sure[k])[:WORST]
+    worst = [(int(rows[k]) + 1, names[y[k]], names[guess[k]], float(sure[k])) for k in some]
+    of, said, true = "", p.max(axis=1), p.argmax(axis=1) == y
+    if C == 2:
+        c = positive_class(names, np.bincount(y, w, C))
+        of, said, true = names[c], p[:, c], y == c
+    reliability = reliability_of(of, said, true, rows, w, task)
+    return told | {"worst": worst, "reliability": reliability}
+
+
+def _of_labels(f: Array, p: Array | None, rows: Array, w: Array, task: Labels) -> dict[str, Any]:
+    """Return labels one by one, curves of the rarest, and whether probabilities came true."""
+    y, q, targets = task.y[rows], len(task.names), []
+    for k, target in enumerate(_targets(f, rows, task)):
+        there, said = y[:, k] == 1, f[:, k] > 0
+        found, total, named = (float(w @ part) for part in (there & said, there, said))
+        targets.append(replace(target, found=found, there=total, said=named))
+    both = [k for k in range(q) if 0 < targets[k].there < w.sum()]
+    some = sorted(sorted(both, key=lambda k: targets[k].there)[:CURVES])
+    curves = [_curve(task.names[k], f[:, k], y[:, k] == 1, f[:, k] > 0, w) for k in some]
+    of_all = np.repeat(rows, q), np.repeat(w, q), task
+    return {
+        "targets": targets,
+        "roc": [roc for roc, _ in curves],
+        "precision_recall": [other for _, other in curves],
+        "reliability": p
+        if p is None
+        else reliability_of("a label", p.ravel(), y.ravel() == 1, *of_all),
+    }
+
+
+def _targets(f: Array, rows: Array, task: Task) -> list[TargetOutcome]:
+    """Return the scores of each output or label."""
+    scores = task.column_scores(Answers(f), rows)
+    return [TargetOutcome(name, *values) for name, values in scores.items()]
 
 
 def _of_values(f: Array, rows: Array, w: Array, task: Task) -> dict[str, Any]:
-    y = task.y[rows]
-    y, f = task.as_given(y), task.as_given(f)
-    worst = np.argsort(-np.abs(f - y).ravel(), kind="stable")[:WORST]
-    some = _drawn_points(len(y), task)
-    return {
-        "actual": y[some],
-        "predicted": f[some],
-        "errors": _limits(np.abs(f - y), w),
-        "worst": [
-            (int(rows[k]) + 1, number(float(a)), number(float(p)), float(a - p))
-            for k, a, p in ((k, np.ravel(y)[k], np.ravel(f)[k]) for k in worst)
-        ],
-    }
+    """Return values and predictions of a sample, the size of errors, and the largest of them."""
+    said, true = (task.as_given(v).reshape(len(rows), -1).T for v in (f, task.y[rows]))
+    some = _drawn_points(len(rows), task)
+    shown: list[dict[str, Any]] = [
+        {"errors": _limits(np.abs(p - y), w), "actual": y[some], "predicted": p[some]}
+        for p, y in zip(said, true, strict=True)
+    ]
+    if task.names:
+        targets = zip(_targets(f, rows, task), shown, strict=True)
+        return {"targets": [replace(target, **known) for target, known in targets]}
+    gap = true[0] - said[0]
+    worst = [
+        (int(rows[k]) + 1, number(float(true[0][k])), number(float(said[0][k])), float(gap[k]))
+        for k in np.argsort(-np.abs(gap), kind="stable")[:WORST]
+    ]
+    return shown[0] | {"worst": worst}
 
 
 def _drawn_points(n: int, task: Task) -> Array:
@@ -377,13 +383,8 @@ def _drawn_points(n: int, task: Task) -> Array:
 
 def _limits(gap: Array, w: Array) -> dict[str, float]:
     """Return below what half and nine of ten of the absolute errors are, and their mean."""
-    order = np.argsort(gap, kind="stable")
-    below = np.cumsum(w[order]) / w.sum()
-    limits = {
-        name: float(gap[order][min(int(np.searchsorted(below, share)), len(gap) - 1)])
-        for name, share in (("half", 0.5), ("nine of ten", 0.9))
-    }
-    return {**limits, "mean": float(np.average(gap, weights=w))}
+    half, most = np.quantile(gap, [0.5, 0.9], weights=w, method="inverted_cdf").tolist()
+    return {"half": half, "nine of ten": most, "mean": float(np.average(gap, weights=w))}
 
 
 def _curves(
@@ -424,29 +425,10 @@ def thinned(x: Array, y: Array, most: int = STEPS) -> tuple[Array, Array]:
     return np.round(x[keep], 4), np.round(y[keep], 4)
 
 
-def reliability_of(scored: Scored, task: Task) -> Reliability | None:
-    """Return how often probabilities came true that were fitted to the other folds.
-
-    For two classes those of the positive one, for more those of the answer, for labels those of
-    all labels. None if the machine is not one whose decision values are made into probabilities.
-    """
-    record = scored.record
-    if task.classes is None or record.machine not in CALIBRATED:
-        return None
-    w = np.ones(len(record.rows)) if task.w is None else task.w[record.rows]
-    kept = w > 0
-    p = task.probabilities(scored.values, record.rows, record.fold)[kept]
-    rows, w = record.rows[kept], w[kept]
-    y = task.y[rows]
-    if isinstance(task, Labels):
-        m = len(task.names)
-        said, true, of = p.ravel(), y.ravel() == 1, "a label"
-        rows, w = np.repeat(rows, m), np.repeat(w, m)
-    elif p.shape[1] == 2:
-        c = positive_class(task.classes, np.bincount(y, w, 2))
-        said, true, of = p[:, c], y == c, str(task.classes[c])
-    else:
-        said, true, of = p.max(axis=1), p.argmax(axis=1) == y, ""
+def reliability_of(
+    of: str, said: Array, true: Array, rows: Array, w: Array, task: Task
+) -> Reliability | None:
+    """Return how often probabilities of held-out rows came true; None of too few."""
     parts = binned(said)
     if len(parts) < 2:
         return None
@@ -497,16 +479,12 @@ def linear_rival(scored: Scored, found: Findings, samples: Samples) -> Rival | N
     except NoFolds:
         return None
     f = np.concatenate([_linear_answers(table, rows[a], rows[b], task) for a, b in splits])
-    tested, fold, taught = tested_rows(rows, splits)
-    both = np.isin(tested, record.rows)
-    f, tested, fold = f[both], tested[both], fold[both]
-    own = score(
-        HeldOut("linear", "cross-validation", np.zeros(1), f[None], tested, fold, taught), task
-    )
-    gap, chance = compared(own, scored, task)
+    own = HeldOut.of_folds("linear", f[None], rows, splits, settings=[0.0])
+    own = own.at(np.isin(own.rows, record.rows))
+    linear = score(own, task)
+    gap, chance = compared(linear, scored, task)
     judgement = "about as good" if chance > LEVEL else "clearly worse" if gap > 0 else "better"
-    name = "logistic regression" if isinstance(task, Classes) else "ridge regression"
-    return Rival(name, -own.loss, judgement)
+    return Rival(task.linear[0], -linear.loss, judgement)
 
 
 def _thinned(rows: Array, most: int) -> Array:
@@ -517,19 +495,16 @@ def _thinned(rows: Array, most: int) -> Array:
 def _linear_answers(table: Any, train: Array, test: Array, task: Task) -> Array:
     """Return what a linear model that was fitted to some rows says of others, (m, q)."""
     train = train[task.weights[train] > 0]
-    w = task.weights[train]
+    lone = task.lone(train, len(test))
+    if lone is not None:
+        return lone.f
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        if not isinstance(task, Classes):
-            ridge = RidgeCV(alphas=np.logspace(-2, 4, 7))
-            ridge.fit(table[train], task.codes[train], sample_weight=w)
-            return np.asarray(ridge.predict(table[test])).reshape(len(test), -1)
-        lone = task.lone(train, len(test))
-        if lone is not None:
-            return lone.f
-        machine = LogisticRegression(max_iter=200)
-        machine.fit(table[train], task.labels[train], sample_weight=w)
-    return task.decision_values(machine, table[test], train)
+        machine = clone(task.linear[1])
+        machine.fit(table[train], task.taught[train], sample_weight=task.weights[train])
+    if hasattr(machine, "decision_function"):
+        return task.decision_values(machine, table[test], train)
+    return np.asarray(machine.predict(table[test])).reshape(len(test), -1)
 
 
 # ---- columns ------------------------------------------------------------------------------------
@@ -680,19 +655,13 @@ def effects_of(model: Any, problem: Problem, names: list[str]) -> list[Effect]:
 def effect_values(column: Column, cells: Any) -> tuple[list[Any], list[int]]:
     """Return some values of a column, numbers or days spread over it or its commonest words."""
     raw = plain(cells, column.name) if hasattr(cells, "array") else Cells(cells)
-    if column.kind == "number":
-        numbers = typed(column.name, raw.values, "number", column.style, column.sentinel)
+    if column.kind in ("number", "date"):
+        numbers = typed(column.name, raw.values, column.kind, column.style, column.sentinel)
         known = np.flatnonzero(np.isfinite(numbers))
         order = known[np.argsort(numbers[known], kind="stable")]
         few = order[(np.linspace(0.02, 0.98, EFFECT_VALUES) * (len(order) - 1)).astype(int)]
-        return [float(numbers[k]) for k in few], few.tolist()
-    if column.kind == "date":
-        seconds = typed(column.name, raw.values, "date", column.style)
-        known = np.flatnonzero(np.isfinite(seconds))
-        order = known[np.argsort(seconds[known], kind="stable")]
-        few = order[(np.linspace(0.02, 0.98, EFFECT_VALUES) * (len(order) - 1)).astype(int)]
-        days = np.array(seconds[few], dtype="datetime64[s]").astype("datetime64[D]")
-        return [str(day) for day in days], few.tolist()
+        shown = list(map(_day, numbers[few])) if column.kind == "date" else numbers[few].tolist()
+        return shown, few.tolist()
     known = np.flatnonzero(~missing_cells(raw.values))
     words = np.array([str(value) for value in raw.values[known]])
     found, first, counts = np.unique(words, return_index=True, return_counts=True)
@@ -720,8 +689,8 @@ def reading_of(samples: Samples, X: Any, task: Task) -> Reading:
     if task.groups is not None:
         sizes = np.unique(task.groups, return_counts=True)[1]
         groups = len(sizes), int(sizes.max())
-    targets = []
-    if task.classes is None:
+    targets, classes = [], task.counts(slice(None))
+    if not classes:
         values = task.labels.reshape(task.n, -1).T
         for name, y in zip(task.names or ("target",), values, strict=True):
             column = Column(name, "target", "number", 0, len(np.unique(y)), "")
@@ -731,13 +700,13 @@ def reading_of(samples: Samples, X: Any, task: Task) -> Reading:
         sequences=sequences_of(
             samples.views[0],
             task.counting,
-            task.y if isinstance(task, Classes) else None,
-            [] if task.classes is None else [str(c) for c in task.classes],
+            task.strata,
+            [name for name, _ in classes],
         ),
         columns=pictures,
         n_columns=len(samples.columns) or samples.n_features or 0,
         targets=targets,
-        classes=task.counts(slice(None)),
+        classes=classes,
         copies=copies,
         looked_at=looked_at,
         groups=groups,
@@ -782,12 +751,10 @@ def picture_of(column: Column, raw: Cells) -> ColumnPicture:
     if column.kind in ("text", "sequence"):
         numbers = np.array([len(str(word)) for word in present], dtype=float)
         shown = "{:.0f} letters".format
-    elif column.kind == "date":
-        numbers = typed(column.name, present, "date", column.style)
-        shown = _day
     else:
-        numbers = typed(column.name, present, "number", column.style, column.sentinel)
-        shown = number
+        kind = "date" if column.kind == "date" else "number"
+        numbers = typed(column.name, present, kind, column.style, column.sentinel)
+        shown = _day if kind == "date" else number
     numbers = numbers[np.isfinite(numbers)]
     if not len(numbers):
         return known

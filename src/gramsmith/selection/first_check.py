@@ -8,7 +8,7 @@ Where samples come in groups, or the user has a splitter, folds take the place o
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from gramsmith.selection import plan
 from gramsmith.selection.candidates import Candidate
-from gramsmith.selection.held_out import HeldOut, score, tested_rows
+from gramsmith.selection.held_out import HeldOut, score
 from gramsmith.selection.samples import Samples
 from gramsmith.selection.task import Folds, Task
 from gramsmith.selection.work import Stage, Work
@@ -105,7 +105,7 @@ def check_by_halving(
         values = len(part) * plan.count_landmarks(len(part))
         begun = work.spent()
         keys = {i: f"check/{len(part)}/{candidates[i].name}" for i in places}
-        notes = {} if work.checkpoint is None else work.checkpoint
+        notes = work.notes
         checks.update((i, Check(**notes[key])) for i, key in keys.items() if key in notes)
         left = [i for i in places if keys[i] not in notes]
         group = [candidates[i] for i in left]
@@ -157,29 +157,22 @@ def _check(
     spread = max(float(np.mean(np.diagonal(K_mm)) - K_mm.mean()), 1e-12)
     alphas = ALPHAS * spread
     places = np.concatenate([test for _, test in splits])
-    tested, fold, taught = tested_rows(rows, splits)
-    if task.exchangeable:  # left out one by one; folds only say what thresholds are fitted to
-        path = _path(K, K_mm, Y, w)
+    if task.exchangeable:
+        path, kind = _path(K, K_mm, Y, w), "leave-one-out"
         v = None if np.all(w == 1.0) else w
         F = (Y - path.loo_residuals(K, Y, alphas * w.sum(), v))[:, places]
-        taught = 0.0
     else:
-        F = _folded(K, K_mm, Y, w, alphas, splits)
-    keep = fresh[places]
-    F, tested, fold = F[:, keep], tested[keep], fold[keep]
-    error = ((task.bounded(F) - task.codes[tested]) ** 2).mean(axis=2)
-    squared = np.average(error, axis=1, weights=task.weights[tested])
+        F, kind = _folded(K, K_mm, Y, w, alphas, splits), "cross-validation"
+    record = HeldOut.of_folds("landmarks", F, rows, splits, kind=kind, settings=alphas)
+    record = record.at(fresh[places])
+    error = ((task.bounded(record.values) - task.codes[record.rows]) ** 2).mean(axis=2)
+    squared = np.average(error, axis=1, weights=task.weights[record.rows])
     best = int(np.argmin(squared))
-    kind = "leave-one-out" if task.exchangeable else "cross-validation"
-    record = HeldOut("landmarks", kind, alphas[[best]], F[[best]], tested, fold, taught)
+    record = replace(record, settings=alphas[[best]], values=record.values[[best]])
     scored = score(record, task)
-    pseudo = task.pseudo_losses(scored.answer, tested)
-    return (
-        Check(
-            scored.loss, scored.error, float(squared[best]), float(alphas[best]), len(rows), pseudo
-        ),
-        record,
-    )
+    pseudo = task.pseudo_losses(scored.answer, record.rows)
+    sums = scored.loss, scored.error, float(squared[best])
+    return Check(*sums, float(alphas[best]), len(rows), pseudo), record
 
 
 def _path(K: Array, K_mm: Array, Y: Array, w: Array) -> LandmarkPath:

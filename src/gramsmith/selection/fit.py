@@ -13,16 +13,13 @@ import numpy.typing as npt
 from sklearn.base import clone
 
 from gramsmith.kernels import Precomputed
-from gramsmith.machines.averages import AveragedClassifier, AveragedRegressor
-from gramsmith.machines.labels import LabelsClassifier
-from gramsmith.machines.pipelines import ModelPipeline
 from gramsmith.selection import plan as sizes
 from gramsmith.selection.candidates import Candidate
 from gramsmith.selection.choose import Findings
-from gramsmith.selection.held_out import HeldOut, Scored, score, tested_rows
+from gramsmith.selection.held_out import HeldOut, Scored, score
 from gramsmith.selection.problem import Problem
 from gramsmith.selection.samples import as_array
-from gramsmith.selection.task import Classes, Folds, Labels, Task, Values, as_machine
+from gramsmith.selection.task import Folds, Task, last_step
 from gramsmith.selection.verify import fit_weighted, fold_values
 from gramsmith.selection.work import Work
 
@@ -85,31 +82,26 @@ def delivered_record(found: Findings, machines: Sequence[Any], problem: Problem)
         return result
     rows = task.counting[task.weights[task.counting] > 0]
     splits = task.splits(rows, 5)
-    tested, fold, taught = tested_rows(rows, splits)
-    place = np.argsort(tested)
-    tested, fold = tested[place], fold[place]
-    values = np.zeros((len(tested), task.codes.shape[1]))
+    places = np.concatenate([test for _, test in splits])
+    values = np.zeros((len(places), task.codes.shape[1]))
     for (i, weight), machine in zip(found.chosen.items(), machines, strict=True):
         if in_folds:
-            parts = _fold_values(found.candidates[i], machine, rows, splits, problem)
-            values += weight * parts[place]
+            values += weight * _fold_values(found.candidates[i], machine, rows, splits, problem)
             continue
         residuals = machine.loo_residuals_.reshape(len(rows), -1)
-        if residuals.shape != values.shape:  # a class has no weight, and the machine none of it
+        if residuals.shape[1] != values.shape[1]:  # the machine has no class without weight
             return result
-        values += weight * (task.codes[tested] - residuals)
-    fresh = np.flatnonzero(task.fresh(tested, found.taught))
-    name = "average" if found.average is not None else "landmarks" if plan.landmarks else "ridge"
-    record = HeldOut(
-        machine=name,
+        values += weight * (task.codes[rows] - residuals)[places]
+    record = HeldOut.of_folds(
+        "average" if found.average is not None else "landmarks" if plan.landmarks else "ridge",
+        values[None],
+        rows,
+        splits,
         kind="cross-validation" if in_folds else "leave-one-out",
-        settings=np.array([np.nan if result is None else result.setting]),
-        values=values[fresh][None],
-        rows=tested[fresh],
-        fold=fold[fresh],
-        taught=taught if in_folds else 0.0,
+        settings=[np.nan if result is None else result.setting],
     )
-    return score(record, task)
+    order = np.argsort(record.rows)
+    return score(record.at(order[task.fresh(record.rows[order], found.taught)]), task)
 
 
 def _fold_values(
@@ -137,70 +129,23 @@ def assemble(
     Each of the models takes the same samples. What is set after the fit is from the held-out
     record of the delivered machines; a machine of the user's is left as it is.
     """
-    weights = list(found.chosen.values())
-    if isinstance(task, Values):
-        if not users:  # machines were fitted to values in units of their deviation
-            unit = task.unit if task.names else float(task.unit[0])
-            for model in models:
-                (model[-1] if hasattr(model, "steps") else model)._times(unit)
-        model = models[0] if len(models) == 1 else AveragedRegressor.of(models, weights)
-        return model
     if users:
         return models[0]
     threshold = 0.0 if record is None else record.threshold(task)
-    if isinstance(task, Labels):
-        names, values = task.given_names, np.asarray(task.classes)
-        if len(models) > 1:
-            model = LabelsClassifier.of(AveragedRegressor.of(models, weights), names, values)
-        elif hasattr(models[0], "steps"):
-            *steps, (name, machine) = models[0].steps
-            model = ModelPipeline([*steps, (name, LabelsClassifier.of(machine, names, values))])
-        else:
-            model = LabelsClassifier.of(models[0], names, values)
-    elif len(models) == 1:
-        model = models[0]
-        machine = model[-1] if hasattr(model, "steps") else model
-        machine.intercept_ = machine.intercept_ - threshold
-    else:
-        model = AveragedClassifier.of(models, weights, threshold=threshold)
-    if record is not None:
-        _calibrate(model, record.values - threshold, record.record.rows, task)
+    model = task.assembled(models, list(found.chosen.values()), threshold)
+    machine = last_step(model)
+    if record is not None and hasattr(machine, "calibrate"):
+        rows = record.record.rows
+        f, kept = calibrated_rows(record.values - threshold, rows, machine, task)
+        task.calibrate(machine, f, rows[kept])
     return model
 
 
-def last_step(model: Any) -> Any:
-    """Return the machine at the end of a pipeline, and any other model as it is."""
-    return model[-1] if hasattr(model, "steps") else model
-
-
 def calibrated_rows(f: Array, rows: Array, machine: Any, task: Task) -> tuple[Array, Array]:
-    """Return decision values of some left-out samples that count, and which they are.
-
-    They are those of the classes that the machine knows.
-    """
+    """Return decision values of some left-out samples that count, and which they are."""
     some = np.intersect1d(rows, task.sample(CALIBRATION_ROWS, salt=8))
     kept = np.flatnonzero(np.isin(rows, some) & (task.weights[rows] > 0))
-    f = f[kept]
-    if isinstance(task, Classes):
-        seen = np.isin(np.asarray(task.classes), machine.classes_)
-        if not seen.all():
-            f = f[:, seen] if f.shape[1] > 1 else f
-            f = f[:, 1:] - f[:, :1] if f.shape[1] == 2 else f
-    return f, kept
-
-
-def _calibrate(model: Any, f: Array, rows: Array, task: Task) -> None:
-    """Fit probabilities to decision values of left-out samples."""
-    machine = last_step(model)
-    if not hasattr(machine, "calibrate"):
-        return
-    f, kept = calibrated_rows(f, rows, machine, task)
-    rows = rows[kept]
-    w = task.weight_of(rows)
-    if isinstance(task, Labels):
-        machine.calibrate(f, task.y[rows], w)
-    if isinstance(task, Classes):
-        machine.calibrate(as_machine(f), task.labels[rows], w, has_offsets=task.has_offsets)
+    return task.of_known(f[kept], machine), kept
 
 
 def rehearse(problem: Problem) -> float:

@@ -20,11 +20,11 @@ from gramsmith.machines.intervals import levels_of, quantile_of
 from gramsmith.selection.average import stacked
 from gramsmith.selection.candidates import Candidate
 from gramsmith.selection.choose import Findings
-from gramsmith.selection.fit import calibrated_rows, last_step
+from gramsmith.selection.fit import calibrated_rows
 from gramsmith.selection.held_out import HeldOut, Scored
 from gramsmith.selection.problem import Problem
 from gramsmith.selection.samples import as_array
-from gramsmith.selection.task import Classes, Task, Values, as_machine
+from gramsmith.selection.task import Task, as_machine, last_step
 from gramsmith.selection.verify import training_weights
 from gramsmith.solvers import RidgePath
 
@@ -100,7 +100,7 @@ def guarantee(
     # rows near in time are no more independent than those of a group
     together = task.groups is not None or task.periods is not None
     groups = task.clusters(rows) if together else None
-    if isinstance(task, Values) and hasattr(machine, "calibrate_intervals"):
+    if hasattr(machine, "calibrate_intervals"):
         learned = learn_scales(machines, found, record, problem)
         kept, scales = (np.arange(len(rows)), None) if learned is None else learned
         rows, errors = rows[kept], task.as_given((task.codes[rows] - values)[kept])
@@ -109,7 +109,7 @@ def guarantee(
         if scales is not None and errors.ndim == 1:
             scales = scales[:, 0]
         machine.calibrate_intervals(errors, task.weight_of(rows), groups, scales)
-    if isinstance(task, Classes) and hasattr(machine, "calibrate_sets"):
+    if hasattr(machine, "calibrate_sets"):
         f, kept = calibrated_rows(values - threshold, rows, machine, task)
         rows = rows[kept]
         options = {"groups": None if groups is None else groups[kept]}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -38,6 +38,40 @@ class HeldOut:
     # probabilities as the machine itself gives them, (a, m, C); default fitted to the values
     shares: Array | None = None
 
+    @classmethod
+    def of_folds(
+        cls,
+        machine: str,
+        values: Array,
+        rows: Array,
+        splits: Folds,
+        *,
+        kind: str = "cross-validation",
+        settings: Any = (np.nan,),
+        **known: Any,
+    ) -> HeldOut:
+        """Return the record of what folds say of the samples that they test, one after the other.
+
+        Of samples that were left out one by one, folds only say what thresholds are fitted to.
+        """
+        taught = float(np.mean([len(train) for train, _ in splits]))
+        return cls(
+            machine,
+            kind,
+            np.asarray(settings),
+            values,
+            rows=rows[np.concatenate([test for _, test in splits])],
+            fold=np.repeat(np.arange(len(splits)), [len(test) for _, test in splits]),
+            taught=0.0 if kind == "leave-one-out" else taught,
+            **known,
+        )
+
+    def at(self, places: Array) -> HeldOut:
+        """Return the record of some of its samples."""
+        return replace(
+            self, values=self.values[:, places], rows=self.rows[places], fold=self.fold[places]
+        )
+
     @property
     def adjustable(self) -> bool:
         """Whether the threshold may be set; not of a machine of the user's."""
@@ -55,13 +89,6 @@ class HeldOut:
     def to_plain(self) -> dict[str, Any]:
         """Return the record as plain values and arrays, for a journal."""
         return {f.name: getattr(self, f.name) for f in fields(self)}
-
-
-def tested_rows(rows: Array, splits: Folds) -> tuple[Array, Array, float]:
-    """Return the samples that folds test, their folds, and how many samples teach on average."""
-    tested = rows[np.concatenate([test for _, test in splits])]
-    fold = np.repeat(np.arange(len(splits)), [len(test) for _, test in splits])
-    return tested, fold, float(np.mean([len(train) for train, _ in splits]))
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,14 +14,7 @@ import numpy.typing as npt
 from sklearn.pipeline import Pipeline
 
 from gramsmith.arguments import counted
-from gramsmith.selection.held_out import (
-    HeldOut,
-    Scored,
-    clearly_apart,
-    compared,
-    score,
-    tested_rows,
-)
+from gramsmith.selection.held_out import HeldOut, Scored, clearly_apart, compared, score
 from gramsmith.selection.others import Other
 from gramsmith.selection.problem import Problem
 from gramsmith.selection.samples import Samples
@@ -80,7 +73,7 @@ def judge(problem: Problem, best: Scored | None, work: Work) -> tuple[Judged, ..
 def _judge(other: Other, problem: Problem, rows: Array, splits: Folds, work: Work) -> Judged:
     """Return the held-out record of one estimator, and how long it took."""
     task, key = problem.task, f"estimator/{other.name}"
-    kept = None if work.checkpoint is None else work.checkpoint.get(key)
+    kept = work.notes.get(key)
     if kept is not None:
         record = HeldOut(**kept["record"])
         return Judged(other, score(record, task), kept["seconds"], kept["size"])
@@ -100,28 +93,15 @@ def _judge(other: Other, problem: Problem, rows: Array, splits: Folds, work: Wor
     if failed:
         return Judged(other, seconds=seconds, failed=failed)
     answers = joined([said for said, *_ in results])
-    tested, fold, taught = tested_rows(rows, splits)
-    shares = None if answers.p is None else answers.p[None]
-    record = HeldOut(
+    record = HeldOut.of_folds(
         type(other.estimator).__name__,
-        "cross-validation",
-        np.array([np.nan]),
         answers.f[None],
-        tested,
-        fold,
-        taught,
-        shares=shares,
+        rows,
+        splits,
+        shares=None if answers.p is None else answers.p[None],
     )
-    if work.checkpoint is not None:
-        work.checkpoint[key] = {"record": record.to_plain(), "seconds": seconds, "size": size}
+    work.notes[key] = {"record": record.to_plain(), "seconds": seconds, "size": size}
     return Judged(other, score(record, task), seconds, size)
-
-
-def answer(
-    other: Other, problem: Problem, train: Array, test: Array, samples: Samples | None = None
-) -> Answers | str:
-    """Return what `fitted_answer` does, without the model."""
-    return fitted_answer(other, problem, train, test, samples)[0]
 
 
 def fitted_answer(
@@ -144,27 +124,12 @@ def fitted_answer(
         return reason(error), None
 
 
-class Counted:
-    """A file that counts what is written to it, and keeps nothing."""
-
-    def __init__(self) -> None:
-        self.size = 0
-
-    def write(self, data: Any) -> int:
-        """Count some bytes."""
-        length = memoryview(data).nbytes
-        self.size += length
-        return length
-
-
 def size_of(model: Any) -> float | None:
     """Return the MiB of a fitted model, as pickle writes it; None if it cannot."""
-    file = Counted()
     try:
-        pickle.Pickler(file, protocol=pickle.HIGHEST_PROTOCOL).dump(model)
+        return len(pickle.dumps(model, protocol=pickle.HIGHEST_PROTOCOL)) / 2**20
     except Exception:  # whatever a model of the user's may raise
         return None
-    return file.size / 2**20
 
 
 def reason(error: Exception) -> str:

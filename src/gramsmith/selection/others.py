@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
-from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import has_fit_parameter
 
@@ -148,7 +148,7 @@ def _check(other: Other, task: Task, samples: Samples) -> None:
             f"Expected an estimator of scikit-learn's kind as {other.name!r}, got "
             f"{abridged(estimator)}. It needs fit, predict and get_params."
         )
-    if (is_regressor if task.classes is not None else is_classifier)(estimator):
+    if task.mistaken(estimator):
         raise ValueError(
             f"Expected an estimator for {task.kind} as {other.name!r}, got {name}. Use another, or "
             "say what the targets are with task=."

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import is_classifier, is_regressor
 from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.validation import has_fit_parameter
 
@@ -193,8 +192,7 @@ def check_machine(machine: Any, task: Task) -> None:
             f"Expected an estimator for {len(task.names)} outputs, got {name}, which has one. Use "
             "another estimator, or rank one output at a time."
         )
-    other = is_regressor if task.kind == "classification" else is_classifier
-    if other(machine):
+    if task.mistaken(machine):
         raise ValueError(
             f"Expected an estimator for {task.kind}, got {name}. Use another estimator, or say "
             "what the targets are with task=."

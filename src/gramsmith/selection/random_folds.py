@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from scipy.stats import t as student
 from gramsmith.evaluation.result import Advice
 from gramsmith.report.words import number, score_label
 from gramsmith.selection.choose import Findings
-from gramsmith.selection.held_out import LEVEL, Scored, score, tested_rows
+from gramsmith.selection.held_out import LEVEL, HeldOut, Scored, score
 from gramsmith.selection.problem import Problem
 from gramsmith.selection.scores import Answers
 from gramsmith.selection.task import Folds
@@ -49,10 +48,8 @@ def about_random_folds(found: Findings, problem: Problem) -> list[Advice]:
             fold_values(K[np.ix_(a, a)], rows[a], K[np.ix_(b, a)], settings, problem)
             for a, b in folds
         ]
-        tested, fold, taught = tested_rows(rows, folds)
-        record = replace(result.record, rows=tested, fold=fold, taught=taught, outermost=None)
-        values = np.concatenate(parts, axis=1)
-        return score(replace(record, values=values), task)
+        values, name = np.concatenate(parts, axis=1), result.record.machine
+        return score(HeldOut.of_folds(name, values, rows, folds, settings=settings), task)
 
     names = rows if task.groups is None else task.groups[rows]
     with warnings.catch_warnings():

@@ -293,10 +293,10 @@ def _ranked(problem: Problem, work: Work, brief: bool) -> KernelRanking:
     guarantee(model, machines, found, delivered, expected.record, problem)
     evidence = None
     if not brief:
-        try:
+        rest = "a plain linear model and the importance of columns"
+        with work.optional(rest):
             evidence = gather(found, delivered, problem, model, work)
-        except KeyboardInterrupt:  # there is a model: the rest in short
-            work.left_out.append("a plain linear model and the importance of columns")
+        if rest in work.left_out:
             evidence = gather(found, delivered, problem, model, work)
     found = replace(
         found,
@@ -321,31 +321,28 @@ def fit_rival(found: Findings, problem: Problem, work: Work) -> Any:
     """Return the estimator that is clearly better than the kernels, fitted on all rows, if any."""
     if found.rival is None:
         return None
-    other = found.rival.other
-    try:
-        with work.stage("other estimator", 1, other.name):
-            return fit_other(other, problem)
-    except KeyboardInterrupt:  # there is a model
-        work.left_out.append(f"the fit of the estimator {other.name!r} on all rows")
-    except Exception as error:  # whatever an estimator of the user's may raise
-        warnings.warn(
-            f"The estimator {other.name!r} failed on all rows: {reason(error)}.",
-            UserWarning,
-            stacklevel=4,
-        )
-    return None
+    other, model = found.rival.other, None
+    stage = work.stage("other estimator", 1, other.name)
+    with work.optional(f"the fit of the estimator {other.name!r} on all rows"), stage:
+        try:
+            model = fit_other(other, problem)
+        except Exception as error:  # whatever an estimator of the user's may raise
+            warnings.warn(
+                f"The estimator {other.name!r} failed on all rows: {reason(error)}.",
+                UserWarning,
+                stacklevel=4,
+            )
+    return model
 
 
 def compared_with_random(found: Findings, problem: Problem, work: Work) -> Findings:
     """Return the findings with what random folds would have promised, if there is time."""
     if work.left_out or not work.in_time(work.seconds.get("cross-validation", 0.0)):
         return found
-    try:
-        with work.stage("random folds", 1, "what they would have promised"):
-            return replace(found, advice=(*found.advice, *about_random_folds(found, problem)))
-    except KeyboardInterrupt:  # there is a model
-        work.left_out.append("what random folds would have promised")
-        return found
+    remarks, what = [], "what random folds would have promised"
+    with work.optional(what), work.stage("random folds", 1, what):
+        remarks = about_random_folds(found, problem)
+    return replace(found, advice=(*found.advice, *remarks))
 
 
 def _identity(problem: Problem) -> dict[str, Any]:

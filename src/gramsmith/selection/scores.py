@@ -138,6 +138,11 @@ class Score:
         return low, 1.0 if known else 0.0 if self.name.startswith("neg_") else np.inf
 
     @property
+    def is_share(self) -> bool:
+        """Whether it is the share of right answers."""
+        return self.is_default and self.default in SHARES
+
+    @property
     def best(self) -> float | None:
         """The best score there can be, if that is known."""
         high = self.range[1]

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.metrics import get_scorer_names
 
 from gramsmith.selection.estimate import Estimate, of_record
 from gramsmith.selection.held_out import HeldOut
-from gramsmith.selection.scores import ClassScore, LabelScore, ValueScore
 from gramsmith.selection.task import Classes, Labels, Task, Values
 from gramsmith.selection.thresholds import can_flag, share_with_interval, threshold_table
 from gramsmith.targets import as_labels, check_groups, check_weights, finite_values
@@ -112,51 +112,25 @@ def score_model(
 
 def task_of(model: Any, y: Any, facts: Mapping[str, Any], sample_weight: Any, groups: Any) -> Task:
     """Return the task of a model on other rows; classes that it does not know count as wrong."""
-    names = getattr(y, "columns", None)
     Y = as_labels(y)
     w = None if sample_weight is None else normalised(check_weights(sample_weight, len(Y)))
     shared: dict[str, Any] = {"w": w, "groups": check_groups(groups, len(Y))}
-    scoring = facts.get("score")
-    weighted = w is not None
+    # the name of a function is not enough; defaults have names of their own
+    scoring = facts.get("score") if facts.get("score") in get_scorer_names() else None
+    names = tuple(map(str, getattr(y, "columns", range(Y.shape[1] if Y.ndim == 2 else 1))))
     if facts.get("task") == "multilabel":
-        q = Y.shape[1]
-        label_names = tuple(map(str, range(q) if names is None else names))
-        labels: Any = LabelScore(_known(scoring, LabelScore), weighted, q)
-        known = np.arange(q) if names is None else np.array(names, dtype=str)
-        return Labels(
-            y=Y.astype(int),
-            score=labels,
-            classes=np.array([0, 1]),
-            names=label_names,
-            given_names=known,
-            **shared,
-        )
+        return Labels.of(Y, scoring, names=names, given_names=model.classes_, **shared)
     if hasattr(model, "classes_"):
         classes, codes = np.unique(np.concatenate([model.classes_, Y]), return_inverse=True)
-        codes = codes[len(model.classes_) :]
-        counts = np.bincount(codes, w, len(classes))
-        score = ClassScore(_known(scoring, ClassScore), weighted, classes, counts)
-        return Classes(y=codes, score=score, classes=classes, **shared)
+        return Classes.of(codes[len(model.classes_) :], classes, scoring, **shared)
     values = finite_values(Y).reshape(len(Y), -1)
-    unit = np.where(np.ptp(values, axis=0) > 0, values.std(axis=0), 1.0)
-    centre = np.average(values / unit, axis=0, weights=w)
-    value_score = ValueScore(_known(scoring, ValueScore), weighted, unit, centre)
-    several = tuple(map(str, range(values.shape[1]) if names is None else names))
-    several = several if values.shape[1] > 1 else ()
-    return Values(y=values / unit, score=value_score, unit=unit, names=several, **shared)
-
-
-def _known(scoring: Any, kind: Any) -> Any:
-    """Return the name of a score if there is one of that name; a function's name is not enough."""
-    from sklearn.metrics import get_scorer_names
-
-    return scoring if scoring in (kind.default, *get_scorer_names()) else None
+    return Values.of(values, scoring, names=names if len(names) > 1 else (), **shared)
 
 
 def _held(model: Any, X: Any, task: Task) -> Any:
     """Yield what became of sets, intervals and thresholds."""
     rows = np.arange(task.n)
-    if isinstance(task, Classes) and hasattr(model, "predict_set"):
+    if hasattr(model, "predict_set"):
         inside = np.zeros((task.n, len(np.asarray(task.classes))), dtype=bool)
         known = np.isin(np.asarray(task.classes), model.classes_)
         inside[:, known] = model.predict_set(X, COVERAGE)
@@ -165,14 +139,14 @@ def _held(model: Any, X: Any, task: Task) -> Any:
             own = rows[task.y == c]
             if known[c] and len(own):
                 yield _share(f"sets hold {str(name)!r}", COVERAGE, right[own], task, own)
-    if isinstance(task, Values) and hasattr(model, "predict_interval"):
+    if hasattr(model, "predict_interval"):
         ends = model.predict_interval(X, COVERAGE).reshape(task.n, -1, 2)
-        values = (task.y * task.unit)[:, :, None]
+        values = task.labels.reshape(task.n, -1, 1)
         right = (ends[:, :, :1] <= values) & (values <= ends[:, :, 1:])
         for k, name in enumerate(task.names or ("",)):
             of = f" of {name}" if name else ""
             yield _share(f"intervals hold{of}", COVERAGE, right[:, k, 0], task, rows)
-    if isinstance(task, Classes) and can_flag(model):
+    if can_flag(model):
         table = threshold_table(model)
         c = [str(name) for name in model.classes_].index(table.of)
         p = model.predict_proba(X)[:, c]

@@ -7,12 +7,14 @@ to answers: identity (`Values`), sign (`Labels`, two `Classes`) or argmax (more 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.base import is_classifier, is_regressor
+from sklearn.linear_model import LogisticRegression, RidgeCV
 from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, StratifiedKFold
 from sklearn.utils.class_weight import compute_sample_weight
 
@@ -22,7 +24,10 @@ from gramsmith.evaluation.errors import jackknife
 from gramsmith.gram.views import unique_names
 from gramsmith.learning.cross_fit import given_folds
 from gramsmith.machines import KernelRidgeClassifier, KernelRidgeRegressor
+from gramsmith.machines.averages import AveragedClassifier, AveragedRegressor
 from gramsmith.machines.calibration import fit_calibration, probabilities
+from gramsmith.machines.labels import LabelsClassifier
+from gramsmith.machines.pipelines import ModelPipeline
 from gramsmith.selection.periods import Periods
 from gramsmith.selection.scores import Answers, ClassScore, LabelScore, Score, ValueScore
 from gramsmith.tables.target import alike_classes, decide_task
@@ -62,6 +67,11 @@ class Task:
     open_ended: ClassVar[bool] = False  # whether predictions may go beyond the targets
     measured_as: ClassVar[str] = "classification"  # the task as measures and learners know it
     target_kind: ClassVar[str] = "labels"  # what the measures call such targets
+    linear: ClassVar[tuple[str, Any]] = (  # the plain model that any other should beat
+        "ridge regression",
+        RidgeCV(alphas=np.logspace(-2, 4, 7)),
+    )
+    mistaken: ClassVar[Any] = staticmethod(is_regressor)  # of other targets
     classes: Array | None = None
     class_weight: Any = None
 
@@ -88,6 +98,22 @@ class Task:
     def calibration(self, f: Array, rows: Array) -> Callable[[Array], Array]:
         """Return what turns decision values into probabilities, fitted to held-out ones."""
         raise NotImplementedError
+
+    def assembled(self, models: Sequence[Any], weights: list[float], threshold: float) -> Any:
+        """Return one model of those that were fitted, each of which takes the same samples."""
+        raise NotImplementedError
+
+    def calibrate(self, machine: Any, f: Array, rows: Array) -> None:
+        """Fit the probabilities of a machine to decision values of left-out samples."""
+        raise NotImplementedError
+
+    def facts(self) -> dict[str, Any]:
+        """Return what a model file remembers of the targets, as plain values."""
+        raise NotImplementedError
+
+    def of_known(self, f: Array, machine: Any) -> Array:
+        """Return decision values of what a machine knows: not of classes that have no weight."""
+        return f
 
     def decision_values(self, model: Any, X: Any, rows: Array | None = None) -> Array:
         """Return what a model that was fitted to some rows says of samples, (m, q).
@@ -257,7 +283,7 @@ class Task:
     def error(self, answers: Answers, rows: Array) -> float:
         """Return the standard error of `loss` by leaving out one cluster at a time."""
         error = self.difference(answers, None, rows)[1]
-        if self.score.is_default and self.classes is not None:
+        if self.score.is_share:
             # no mistake among few samples is no certainty
             G = len(np.unique(self.clusters(rows)))
             error = max(error, float(np.sqrt(0.5 / (G + 1.0) / G)))
@@ -504,6 +530,19 @@ class Values(Task):
     open_ended: ClassVar[bool] = True
     measured_as: ClassVar[str] = "regression"
     target_kind: ClassVar[str] = "values"
+    mistaken: ClassVar[Any] = staticmethod(is_classifier)
+
+    @classmethod
+    def of(cls, Y: Array, scoring: Any, *, w: Array | None = None, **known: Any) -> Values:
+        """Return the task of values (n, q), one column for each output."""
+        apart = Y - np.average(Y, axis=0, weights=w)
+        size = np.abs(apart).max(axis=0)  # squares of tiny values would be zero
+        size = np.where(size > 0, size, 1.0)
+        unit = size * np.sqrt(np.average((apart / size) ** 2, axis=0, weights=w))
+        unit = np.where(unit > 0, unit, 1.0)
+        centre = np.average(Y / unit, axis=0, weights=w)
+        score = ValueScore(scoring, w is not None, unit, centre)
+        return cls(y=Y / unit, score=score, unit=unit, w=w, **known)
 
     @property
     def codes(self) -> Array:
@@ -569,6 +608,19 @@ class Values(Task):
         score = ValueScore(None, False, np.ones(1), self.y[:, k].mean())
         return Values(y=self.y[:, [k]], score=score, w=self.w, groups=self.groups, seed=self.seed)
 
+    def assembled(self, models: Sequence[Any], weights: list[float], threshold: float) -> Any:
+        """Return one model of those that were fitted, to values in units of their deviation."""
+        for model in models:
+            last_step(model)._times(self.unit if self.names else float(self.unit[0]))
+        return models[0] if len(models) == 1 else AveragedRegressor.of(models, weights)
+
+    def facts(self) -> dict[str, Any]:
+        """Return the range of the values, or of each output."""
+        ends = np.column_stack([self.labels.min(axis=0), self.labels.max(axis=0)]).tolist()
+        if not self.names:
+            return {"values": ends[0]}
+        return {"outputs": [[name, *pair] for name, pair in zip(self.names, ends, strict=True)]}
+
 
 @dataclass(frozen=True, kw_only=True)
 class Classes(Task):
@@ -577,6 +629,15 @@ class Classes(Task):
     kind: ClassVar[str] = "classification"
     ridge: ClassVar[type] = KernelRidgeClassifier
     target_kind: ClassVar[str] = "classes"
+    linear: ClassVar[tuple[str, Any]] = "logistic regression", LogisticRegression(max_iter=200)
+
+    @classmethod
+    def of(
+        cls, codes: Array, classes: Array, scoring: Any, *, w: Array | None = None, **known: Any
+    ) -> Classes:
+        """Return the task of class numbers."""
+        score = ClassScore(scoring, w is not None, classes, np.bincount(codes, w, len(classes)))
+        return cls(y=codes, score=score, classes=classes, w=w, **known)
 
     @property
     def labels(self) -> Array:
@@ -656,6 +717,31 @@ class Classes(Task):
             return best, "answering with the shares of the classes"
         return best, f"always answering {str(np.asarray(self.classes)[c])!r}"
 
+    def assembled(self, models: Sequence[Any], weights: list[float], threshold: float) -> Any:
+        """Return one model of those that were fitted, with its threshold."""
+        if len(models) > 1:
+            return AveragedClassifier.of(models, weights, threshold=threshold)
+        machine = last_step(models[0])
+        machine.intercept_ = machine.intercept_ - threshold
+        return models[0]
+
+    def calibrate(self, machine: Any, f: Array, rows: Array) -> None:
+        """Fit the probabilities of a machine to decision values of left-out samples."""
+        w, y = self.weight_of(rows), self.labels[rows]
+        machine.calibrate(as_machine(f), y, w, has_offsets=self.has_offsets)
+
+    def facts(self) -> dict[str, Any]:
+        """Return the classes and their rows."""
+        return {"classes": [list(pair) for pair in self.counts(slice(None))]}
+
+    def of_known(self, f: Array, machine: Any) -> Array:
+        """Return decision values of the classes that a machine knows."""
+        seen = np.isin(np.asarray(self.classes), machine.classes_)
+        if seen.all():
+            return f
+        f = f[:, seen] if f.shape[1] > 1 else f
+        return f[:, 1:] - f[:, :1] if f.shape[1] == 2 else f
+
     def decision_values(self, model: Any, X: Any, rows: Array | None = None) -> Array:
         """Return values of which the largest decides, whatever the model has."""
         classes = np.asarray(self.classes)
@@ -713,6 +799,12 @@ class Labels(Task):
     given_names: Array = field(default_factory=lambda: np.arange(0))  # or numbers, as scikit-learn
 
     kind: ClassVar[str] = "multilabel"
+
+    @classmethod
+    def of(cls, Y: Array, scoring: Any, *, w: Array | None = None, **known: Any) -> Labels:
+        """Return the task of labels of 0 and 1, (n, q)."""
+        score = LabelScore(scoring, w is not None, Y.shape[1])
+        return cls(y=Y.astype(int), score=score, classes=BOTH.astype(Y.dtype), w=w, **known)
 
     @property
     def class_names(self) -> Array:
@@ -775,10 +867,31 @@ class Labels(Task):
 
     def column(self, k: int) -> Task:
         """Return the task of one label."""
-        y, known = self.y[:, k], np.asarray(self.classes)
-        score = ClassScore(None, False, known, np.bincount(y, minlength=2))
-        options: dict[str, Any] = {"w": self.w, "groups": self.groups, "seed": self.seed}
-        return Classes(y=y, score=score, classes=known, **options)
+        known: dict[str, Any] = {"w": self.w, "groups": self.groups, "seed": self.seed}
+        return Classes.of(self.y[:, k], np.asarray(self.classes), None, **known)
+
+    def assembled(self, models: Sequence[Any], weights: list[float], threshold: float) -> Any:
+        """Return one model of those that were fitted to the codes, which answers with labels."""
+        known = self.given_names, np.asarray(self.classes)
+        if len(models) > 1:
+            return LabelsClassifier.of(AveragedRegressor.of(models, weights), *known)
+        if not hasattr(models[0], "steps"):
+            return LabelsClassifier.of(models[0], *known)
+        *steps, (name, machine) = models[0].steps
+        return ModelPipeline([*steps, (name, LabelsClassifier.of(machine, *known))])
+
+    def calibrate(self, machine: Any, f: Array, rows: Array) -> None:
+        """Fit the probabilities of a machine to decision values of left-out samples."""
+        machine.calibrate(f, self.y[rows], self.weight_of(rows))
+
+    def facts(self) -> dict[str, Any]:
+        """Return the labels and the rows that have them."""
+        return {"labels": [list(pair) for pair in self.counts(slice(None))]}
+
+
+def last_step(model: Any) -> Any:
+    """Return the machine at the end of a pipeline, and any other model as it is."""
+    return model[-1] if hasattr(model, "steps") else model
 
 
 def as_machine(f: Array) -> Array:
@@ -884,14 +997,7 @@ def _read_values(
         raise ValueError(
             f"Expected targets that vary, got {which}. Nothing can be learned of it: leave it out."
         )
-    w = shared["w"]
-    apart = values - np.average(values, axis=0, weights=w)
-    size = np.abs(apart).max(axis=0)  # squares of tiny values would be zero
-    unit = size * np.sqrt(np.average((apart / size) ** 2, axis=0, weights=w))
-    centre = np.average(values / unit, axis=0, weights=w)
-    score = ValueScore(scoring, w is not None, unit, centre)
-    several = names if len(names) > 1 else ()
-    return Values(y=values / unit, score=score, unit=unit, names=several, **shared)
+    return Values.of(values, scoring, names=names if len(names) > 1 else (), **shared)
 
 
 def _read_classes(y: Array, scoring: Any, class_weight: Any, shared: dict[str, Any]) -> Task:
@@ -912,9 +1018,7 @@ def _read_classes(y: Array, scoring: Any, class_weight: Any, shared: dict[str, A
         )
     if class_weight == "balanced" and scoring is None:
         scoring = "balanced_accuracy"  # a score that sees the weights: accuracy hardly would
-    counts = np.bincount(codes, w, len(classes))
-    score = ClassScore(scoring, w is not None, classes, counts)
-    return Classes(y=codes, score=score, classes=classes, class_weight=class_weight, **shared)
+    return Classes.of(codes, classes, scoring, class_weight=class_weight, **shared)
 
 
 def _check_values(Y: Array, names: tuple[str, ...], task: str) -> None:
@@ -960,6 +1064,4 @@ def _read_labels(
             f"Expected no class_weight with several labels, got {abridged(class_weight)}. A row "
             "has many labels: weigh rows with sample_weight, or rank one label at a time."
         )
-    score = LabelScore(scoring, shared["w"] is not None, Y.shape[1])
-    options = {"names": names, "given_names": known, **shared}
-    return Labels(y=Y.astype(int), score=score, classes=np.unique(Y), **options)
+    return Labels.of(Y, scoring, names=names, given_names=known, **shared)

@@ -18,7 +18,7 @@ from sklearn.base import clone
 from gramsmith.selection import plan as sizes
 from gramsmith.selection.candidates import Candidate
 from gramsmith.selection.first_check import left_out
-from gramsmith.selection.held_out import HeldOut, tested_rows
+from gramsmith.selection.held_out import HeldOut
 from gramsmith.selection.learn import Learned, learn_from
 from gramsmith.selection.problem import Problem
 from gramsmith.selection.task import Folds, Task
@@ -45,9 +45,8 @@ def verify(
     `alphas` are the regularisers of their first checks.
     """
     records: list[HeldOut | None] = [None] * len(group)
-    notes = {} if work.checkpoint is None else work.checkpoint
     for k, candidate in enumerate(group):
-        kept = notes.get(f"held-out/{candidate.name}")
+        kept = work.notes.get(f"held-out/{candidate.name}")
         records[k] = None if kept is None else HeldOut(**kept)
     left = [k for k, record in enumerate(records) if record is None]
     task = problem.task
@@ -56,7 +55,7 @@ def verify(
     def done(k: int, record: HeldOut | None) -> None:
         records[k] = record
         if record is not None:
-            notes[f"held-out/{group[k].name}"] = record.to_plain()
+            work.notes[f"held-out/{group[k].name}"] = record.to_plain()
         stage(1)
 
     # Comparisons are only for the order; the winner is fitted with its warnings. Filters belong to
@@ -152,10 +151,9 @@ def _of_parts(
     name, machine = "ridge", problem.machine
     if machine is not None:
         name, settings = type(machine).__name__, np.array([np.nan])
-    tested, fold, taught = tested_rows(rows, splits)
     values = np.concatenate(parts[: len(splits)], axis=1)
     far = parts[-1] if len(parts) > len(splits) else None
-    return HeldOut(name, "cross-validation", settings, values, tested, fold, taught, far)
+    return HeldOut.of_folds(name, values, rows, splits, settings=settings, outermost=far)
 
 
 def fold_values(

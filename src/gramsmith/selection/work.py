@@ -28,7 +28,8 @@ class Work:
     engine: Engine | None = None  # instead of both
     time_budget: float | None = None  # seconds after which no further work is begun
     progress: Listener | None = None  # called with (stage, done, total, label)
-    checkpoint: MutableMapping[str, Any] | None = None  # finished steps, see `Journal`
+    # finished steps, which a mapping or a `Journal` keeps; default this run alone
+    checkpoint: MutableMapping[str, Any] | None = None
     verbose: bool | int = False  # whether to show a progress bar
     reserve: float = 0.0  # seconds that are kept for the fit of the winner
     clock: Callable[[], float] = time.monotonic
@@ -36,11 +37,13 @@ class Work:
     late: bool = False  # whether work was left out because the time was up
     left_out: list[str] = field(default_factory=list)  # because of Ctrl-C
     bar: Progress | None = field(default=None, init=False)
+    notes: MutableMapping[str, Any] = field(init=False)
     seconds: dict[str, float] = field(default_factory=dict, init=False)  # spent, by stage
     lock: Any = field(default_factory=threading.RLock, repr=False)  # one listener at a time
 
     def __post_init__(self) -> None:
         self.start = self.clock() if np.isnan(self.start) else self.start
+        self.notes = {} if self.checkpoint is None else self.checkpoint
 
     @cached_property
     def sweeps(self) -> Engine:
@@ -68,6 +71,14 @@ class Work:
             self.seconds[name] = self.seconds.get(name, 0.0) + self.spent() - begun
         self.report(name, total, total, label)
 
+    @contextmanager
+    def optional(self, what: str) -> Iterator[None]:
+        """Do what a fitted model can do without: Ctrl-C leaves it out, and that is noted."""
+        try:
+            yield
+        except KeyboardInterrupt:
+            self.left_out.append(what)
+
     def report(self, stage: str, done: int, total: int, label: str) -> None:
         """Tell the listeners, if there are any."""
         with self.lock:
@@ -92,14 +103,9 @@ class Work:
 
     def kept(self, key: str, make: Callable[[], Any]) -> Any:
         """Return what an earlier run has left under a key, or make it and leave it."""
-        if self.checkpoint is None:
-            return make()
-        value = self.checkpoint.get(key)
-        if value is None:
-            value = make()
-            if value is not None:
-                self.checkpoint[key] = value
-        return value
+        if key not in self.notes:
+            self.notes[key] = make()
+        return self.notes[key]
 
     # ---- many pieces ----------------------------------------------------------------------------
 
