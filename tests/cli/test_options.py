@@ -3,7 +3,7 @@
 import click
 import pytest
 
-from gramsmith.cli.options import Reading, reading
+from gramsmith.cli.options import TableOptions, reading
 
 OPTIONS = {
     **{"format": None, "delimiter": None, "no_header": False, "drop": ()},
@@ -18,37 +18,37 @@ def test_options_are_taken_out():
     given = []
     command = reading(lambda how, **others: given.append((how, others)))
     command(**OPTIONS, seed=3)
-    assert given == [(Reading(**OPTIONS), {"seed": 3})]
+    assert given == [(TableOptions(**OPTIONS), {"seed": 3})]
 
 
 @pytest.mark.parametrize("spelling", ["\\t", "tab", "\t"])
 def test_tabs_may_be_spelled(tmp_path, spelling):
     (tmp_path / "t.csv").write_text("a\tb\n1\t2\n")
-    how = Reading(**{**OPTIONS, "delimiter": spelling})
+    how = TableOptions(**{**OPTIONS, "delimiter": spelling})
     assert list(how.read(str(tmp_path / "t.csv")).columns) == ["a", "b"]
 
 
 def test_delimiters_are_one_character(tmp_path):
     with pytest.raises(click.UsageError, match="one character"):
-        Reading(**{**OPTIONS, "delimiter": "::"}).read(str(tmp_path / "t.csv"))
+        TableOptions(**{**OPTIONS, "delimiter": "::"}).read(str(tmp_path / "t.csv"))
 
 
 def test_caps_reach_the_reader(tmp_path):
     (tmp_path / "t.csv").write_text("a\n1\n2\n")
     with pytest.raises(ValueError, match="at most 1 rows"):
-        Reading(**{**OPTIONS, "max_rows": 1}).read(str(tmp_path / "t.csv"))
+        TableOptions(**{**OPTIONS, "max_rows": 1}).read(str(tmp_path / "t.csv"))
 
 
 def test_roles_are_pairs():
-    how = Reading(**{**OPTIONS, "roles": ("a=b=category",), "drop": ("c",)})
+    how = TableOptions(**{**OPTIONS, "roles": ("a=b=category",), "drop": ("c",)})
     assert how.set_roles() == {"c": "drop", "a=b": "category"}
     for pair in ("a", "a=colour"):
         with pytest.raises(click.UsageError, match="COL=ROLE"):
-            Reading(**{**OPTIONS, "roles": (pair,)}).set_roles()
+            TableOptions(**{**OPTIONS, "roles": (pair,)}).set_roles()
 
 
 def test_one_column_per_role():
-    how = Reading(**{**OPTIONS, "roles": ("a=group", "b=number")})
+    how = TableOptions(**{**OPTIONS, "roles": ("a=group", "b=number")})
     assert how.column_of("group") == "a"
     assert how.column_of("group", "a") == "a"
     assert how.column_of("weight") is None

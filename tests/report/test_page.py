@@ -69,7 +69,7 @@ def ranking_of(**parts):
     pictures = {"gram": np.eye(2), "map": np.zeros((2, 2)), "map_colours": np.zeros(2)}
     usual = {"evidence": Evidence(Reading(0), **pictures), "measures": {}, "path": None}
     usual |= {"facts": [("in Python", "Gaussian()")], "sampled": None}
-    usual |= {"verdict": Verdict("good", "Good.", "rbf wins."), "best_score": 1.0}
+    usual |= {"verdict": Verdict("good", "Good.", "rbf wins.")}
     usual |= {"seconds": {}}
     usual |= {"estimate": estimate, "warnings": [], "task": "regression", "scoring": "r2"}
     usual |= {"summary": {"versions": {"gramsmith": "0"}, "date": "2026-01-02"}}

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import gramsmith as gs
-from gramsmith.report.words import listed, next_steps, number, records_frame, winner, with_error
+from gramsmith.report.words import listed, next_steps, number, winner, with_error
 
 
 @pytest.mark.parametrize(
@@ -33,11 +33,6 @@ def test_number(value, text):
 )
 def test_with_error(value, error, text):
     assert with_error(value, error) == text
-
-
-def test_records_frame():
-    frame = records_frame([{"rank": 1, "kernel": "a"}, {"rank": 2, "kernel": "b"}])
-    assert frame.loc[2, "kernel"] == "b"
 
 
 def test_noise_is_called_noise(rng):

@@ -97,7 +97,7 @@ def test_landmark_cross_validation_is_resumed(rng, monkeypatch, sizes):
     notes = {}
     first = search(X, y, learn=False, checkpoint=notes)
     # nothing may be computed again
-    monkeypatch.setattr(verify, "left_out", lambda *a, **b: iter([]))
+    monkeypatch.setattr(verify, "check_each", lambda *a, **b: iter([]))
     again = search(X, y, learn=False, checkpoint=notes)
     assert again.order == first.order
     for i, result in first.results.items():

@@ -193,7 +193,7 @@ def test_learned_kernels_are_learned_in_whole_groups(rng, monkeypatch):
     X = rng.normal(size=(40, 5))[groups] + 0.1 * rng.normal(size=(200, 5))
     y = (X[:, 0] * X[:, 1] > 0).astype(int)
     taught, tested = [], []
-    original, check = learn.learn_weights, learn.left_out
+    original, check = learn.learn_weights, learn.check_each
 
     def spy(source, middle, views, task, rows, *options):
         taught.append(rows)
@@ -204,7 +204,7 @@ def test_learned_kernels_are_learned_in_whole_groups(rng, monkeypatch):
         return check(group, samples, task, rows, fresh=fresh, **options)
 
     monkeypatch.setattr(learn, "learn_weights", spy)
-    monkeypatch.setattr(learn, "left_out", fresh_only)
+    monkeypatch.setattr(learn, "check_each", fresh_only)
     gs.KernelSelector().fit(X, y, groups=groups)
     assert taught
     assert not set(groups[taught[0]]) & set(groups[tested[0]])

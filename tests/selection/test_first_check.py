@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 import gramsmith as gs
 from gramsmith.selection import first_check
 from gramsmith.selection.candidates import Candidate, default_candidates
-from gramsmith.selection.first_check import check_by_halving, left_out
+from gramsmith.selection.first_check import check_by_halving, check_each
 from gramsmith.selection.samples import Samples
 from gramsmith.selection.task import read_task
 from gramsmith.selection.work import Work
@@ -17,7 +17,7 @@ from gramsmith.solvers import RidgePath
 
 def check_candidates(candidates, samples, task, **options):
     """The first checks of candidates on all rows, in their order."""
-    found = dict(left_out(candidates, samples, task, task.counting, **options))
+    found = dict(check_each(candidates, samples, task, task.counting, **options))
     return [found[k][0] for k in range(len(candidates))]
 
 
@@ -70,7 +70,7 @@ def test_only_fresh_rows_are_scored(checkerboard):
     X, y = checkerboard
     task = read_task(y, task="classification")
     fresh = np.arange(300) >= 200
-    [(_, (check, record))] = left_out(
+    [(_, (check, record))] = check_each(
         default_candidates(X)[8:9], Samples((X,)), task, np.arange(300), fresh=fresh
     )
     assert sorted(record.rows) == list(range(200, 300))

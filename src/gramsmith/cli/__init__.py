@@ -26,7 +26,7 @@ from gramsmith import __version__
 from gramsmith.cli import drift, evaluate, export, inspect, predict, rank, score, upgrade
 from gramsmith.cli.console import BadData, in_shell, say
 
-DEFECT, USAGE, DATA, CONVERGENCE, MEMORY, INTERRUPTED = 1, 2, 3, 4, 5, 130
+DEFECT, USAGE, DATA, MEMORY, INTERRUPTED = 1, 2, 3, 5, 130
 
 
 # \b keeps click from joining the lines that follow it

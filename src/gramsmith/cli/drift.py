@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from gramsmith.cli.console import about_the_data, say, say_notes, show_json, show_table
-from gramsmith.cli.options import AT_LEAST_ONE, Reading, reading
+from gramsmith.cli.options import AT_LEAST_ONE, TableOptions, reading
 
 SHOWN = 20  # rows of the table, those of the least p-values
 
@@ -28,7 +28,7 @@ SHOWN = 20  # rows of the table, those of the least p-values
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
 @reading
 def drift(
-    reference: str, new: str, permutations: int | None, seed: int, as_json: bool, how: Reading
+    reference: str, new: str, permutations: int | None, seed: int, as_json: bool, how: TableOptions
 ) -> None:
     """Test whether NEW rows differ from those of REFERENCE.
 

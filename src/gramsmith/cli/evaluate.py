@@ -14,7 +14,7 @@ from gramsmith.cli.console import (
     show_json,
     show_table,
 )
-from gramsmith.cli.options import Reading, learning, reading
+from gramsmith.cli.options import TableOptions, learning, reading
 
 MOST_ROWS = 5000  # of which all pairs are looked at
 DRAWN_ROWS = 1024  # in each random draw of more
@@ -29,7 +29,7 @@ SHOWN = 10  # kernels that are shown without --verbose
 @click.option("--verbose", is_flag=True, help="Print all kernels.")
 @reading
 def evaluate(
-    file: str, how: Reading, measures: str | None, as_json: bool, verbose: bool, **options: Any
+    file: str, how: TableOptions, measures: str | None, as_json: bool, verbose: bool, **options: Any
 ) -> None:
     """Measure how well kernels fit the labels in FILE.
 

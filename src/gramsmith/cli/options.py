@@ -97,7 +97,7 @@ def reading(command: Command) -> Command:
 
     @functools.wraps(command)
     def read(**options: Any) -> Any:
-        return command(how=Reading(**{name: options.pop(name) for name in names}), **options)
+        return command(how=TableOptions(**{name: options.pop(name) for name in names}), **options)
 
     decorated = _all(read, READING)
     parameters = decorated.__click_params__  # type: ignore[attr-defined]
@@ -110,7 +110,7 @@ def learning(command: Command) -> Command:
     return _all(command, LEARNING)
 
 
-class Reading(SimpleNamespace):
+class TableOptions(SimpleNamespace):
     """How a table is to be read: the options about reading by their names."""
 
     @property

@@ -17,7 +17,7 @@ from gramsmith.cli.console import (
     say_notes,
     show_json,
 )
-from gramsmith.cli.options import Reading, reading
+from gramsmith.cli.options import TableOptions, reading
 from gramsmith.cli.outputs import check_free, write_text
 from gramsmith.progress import printable
 
@@ -78,7 +78,7 @@ def predict(
     identity: str | None,
     keep: tuple[str, ...],
     spreadsheet: bool,
-    how: Reading,
+    how: TableOptions,
 ) -> None:
     """Predict the rows of FILE with a stored MODEL.
 
@@ -249,14 +249,14 @@ def known_targets(summary: Any) -> list[str]:
     return [str(pair[0]) for pair in pairs if isinstance(pair, list) and pair]
 
 
-def read_new(file: str, how: Reading, about: Mapping[str, Any]) -> Table:
+def read_new(file: str, how: TableOptions, about: Mapping[str, Any]) -> Table:
     """Return new rows; the model finds its columns by name."""
     return inputs_of(read_whole(file, how, about), how, about)
 
 
 def read_whole(
     file: str,
-    how: Reading,
+    how: TableOptions,
     about: Mapping[str, Any],
     target: str | None = None,
     kept: Sequence[str] = (),
@@ -293,7 +293,7 @@ def read_whole(
 
 
 def inputs_of(
-    table: Table, how: Reading, about: Mapping[str, Any], aside: Sequence[str] = ()
+    table: Table, how: TableOptions, about: Mapping[str, Any], aside: Sequence[str] = ()
 ) -> Table:
     """Return a table with the columns that go to the model, and others that nobody laid aside."""
     columns = known_columns(about)
@@ -355,7 +355,7 @@ def known_columns(about: Mapping[str, Any]) -> list[dict[str, str]]:
     return list(columns)
 
 
-def numbered_rows(table: Table, how: Reading) -> tuple[Table, list[int]]:
+def numbered_rows(table: Table, how: TableOptions) -> tuple[Table, list[int]]:
     """Return the rows that are predicted, and their numbers in the file."""
     import numpy as np
 

@@ -26,7 +26,7 @@ from gramsmith.cli.console import (
     show_json,
     show_table,
 )
-from gramsmith.cli.options import Reading, learning, reading
+from gramsmith.cli.options import TableOptions, learning, reading
 from gramsmith.cli.outputs import PROGRESS, begin_journal, output_folder, write_json, write_text
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ MOST_COLUMNS, WIDE = 26, 24  # columns of a table that are shown, and the width 
 def rank(
     file: str,
     output: Path | None,
-    how: Reading,
+    how: TableOptions,
     as_json: bool,
     verbose: bool,
     quiet: bool,
@@ -273,7 +273,7 @@ class Loaded:
     about: dict[str, Any]
 
 
-def load(file: str, how: Reading, options: dict[str, Any], quiet: bool) -> Loaded:
+def load(file: str, how: TableOptions, options: dict[str, Any], quiet: bool) -> Loaded:
     """Return the table, its target, the groups, and what a model must remember."""
     from gramsmith.tables.convert import typed
     from gramsmith.tables.decide import nearest

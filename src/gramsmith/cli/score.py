@@ -17,7 +17,7 @@ from gramsmith.cli.console import (
     show_json,
     show_table,
 )
-from gramsmith.cli.options import Reading, reading
+from gramsmith.cli.options import TableOptions, reading
 from gramsmith.cli.outputs import check_free, write_text
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def score(
     output: Path | None,
     force: bool,
     as_json: bool,
-    how: Reading,
+    how: TableOptions,
 ) -> None:
     """Score a stored MODEL on the labelled rows of FILE, beside what it promised.
 

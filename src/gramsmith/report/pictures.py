@@ -181,7 +181,7 @@ def from_worst_to_best(values: Any) -> Array:
 # ---- held-out rows ------------------------------------------------------------------------------
 
 
-def outcome_of(ranking: Any, *kinds: str) -> Any:
+def held_out_of(ranking: Any, *kinds: str) -> Any:
     """Return the held-out outcome of a ranking, or raise if it is of none of some kinds."""
     outcome: Any = ranking.evidence.outcome
     if outcome is None:
@@ -202,7 +202,7 @@ def plot_confusion(ranking: Any, ax: Any = None) -> Any:
     from matplotlib.colors import LinearSegmentedColormap
     from sklearn.metrics import ConfusionMatrixDisplay
 
-    outcome, ax = outcome_of(ranking, "classes"), new_axes(ax)
+    outcome, ax = held_out_of(ranking, "classes"), new_axes(ax)
     total = outcome.confusion.sum(axis=1, keepdims=True)
     C = len(outcome.classes)
     ConfusionMatrixDisplay(outcome.confusion / np.where(total > 0, total, 1.0)).plot(
@@ -235,7 +235,7 @@ def plot_precision_recall(ranking: Any, ax: Any = None) -> Any:
 def _thresholds(ranking: Any, kind: str, ax: Any) -> Any:
     from sklearn.metrics import PrecisionRecallDisplay, RocCurveDisplay
 
-    curves = getattr(outcome_of(ranking, "classes", "several labels"), kind)
+    curves = getattr(held_out_of(ranking, "classes", "several labels"), kind)
     if not curves:
         raise NothingToDraw("Expected held-out rows of two classes at least, got one.")
     ax = new_axes(ax)
@@ -273,7 +273,7 @@ def plot_reliability(ranking: Any, ax: Any = None) -> Any:
     """Draw how often probabilities came true on held-out rows, with intervals of 95 %."""
     from sklearn.calibration import CalibrationDisplay
 
-    reliability = outcome_of(ranking, "classes", "several labels").reliability
+    reliability = held_out_of(ranking, "classes", "several labels").reliability
     if reliability is None:
         raise NothingToDraw(
             "Expected a winner with probabilities for at least 30 held-out rows, got none. "
@@ -293,18 +293,18 @@ def plot_reliability(ranking: Any, ax: Any = None) -> Any:
 
 def plot_predictions(ranking: Any, ax: Any = None) -> Any:
     """Draw predictions of held-out rows against the actual values."""
-    return _predictions(outcome_of(ranking, "values"), "actual_vs_predicted", ax)
+    return _predictions(held_out_of(ranking, "values"), "actual_vs_predicted", ax)
 
 
 def plot_output(ranking: Any, number: int, ax: Any = None) -> Any:
     """Draw predictions of held-out rows against the actual values of one of several outputs."""
-    outcome = outcome_of(ranking, "several outputs")
+    outcome = held_out_of(ranking, "several outputs")
     return _predictions(outcome.targets[number], "actual_vs_predicted", ax)
 
 
 def plot_residuals(ranking: Any, ax: Any = None) -> Any:
     """Draw the errors of the predictions of held-out rows."""
-    return _predictions(outcome_of(ranking, "values"), "residual_vs_predicted", ax)
+    return _predictions(held_out_of(ranking, "values"), "residual_vs_predicted", ax)
 
 
 def _predictions(outcome: Any, kind: str, ax: Any) -> Any:

@@ -23,7 +23,6 @@ from sklearn.pipeline import Pipeline
 from gramsmith import __version__
 from gramsmith.arguments import abridged, is_one_of
 from gramsmith.machines.averages import first_machine
-from gramsmith.report.axes import needs_extra
 
 Array = npt.NDArray[Any]
 Records = list[dict[str, Any]]
@@ -96,14 +95,6 @@ def amount(value: float) -> str:
 def listed(items: list[str], word: str = "and") -> str:
     """Return items as a list in a sentence."""
     return f" {word} ".join(filter(None, [", ".join(items[:-1]), *items[-1:]]))
-
-
-def records_frame(records: Sequence[dict[str, Any]]) -> Any:
-    """Return records as a pandas data frame, one row each, indexed by "rank"."""
-    with needs_extra():
-        import pandas as pd
-
-    return pd.DataFrame.from_records(list(records)).set_index("rank")
 
 
 # ---- is it good, and can I use it? --------------------------------------------------------------
@@ -325,10 +316,10 @@ def missed_class(outcome: Any) -> tuple[str, bool, float]:
 
 def interrupted(found: Any) -> str | None:
     """Return what was left out because of Ctrl-C, or None."""
-    if not found.left_out:
+    if not found.skipped:
         return None
     return (
-        f"The ranking is partial: it was interrupted. Left out: {listed(list(found.left_out))}. "
+        f"The ranking is partial: it was interrupted. Left out: {listed(list(found.skipped))}. "
         "Run it again for the rest."
     )
 

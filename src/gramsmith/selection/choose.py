@@ -64,7 +64,7 @@ class Findings:
     advice: tuple[Advice, ...]
     taught: Array  # the samples that taught a learned kernel among the chosen, if there is one
     late: float | None  # the time budget if it ran out
-    left_out: tuple[str, ...] = ()  # what was left out because of Ctrl-C
+    skipped: tuple[str, ...] = ()  # what was left out because of Ctrl-C
     others: tuple[Judged, ...] = ()  # estimators that were compared with what is fitted
 
     @property

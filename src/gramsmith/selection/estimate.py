@@ -143,7 +143,7 @@ def nested(problem: Problem, work: Work, stage: Stage) -> Expected | None:
     splits = task.plain_splits(rows, problem.plan.outer_folds)
     said, leaders, values = [], [], []
     for train, test in splits:
-        inner = replace(work, progress=None, verbose=False, checkpoint=None, left_out=[])
+        inner = replace(work, progress=None, verbose=False, checkpoint=None, skipped=[])
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             answers, leader, f = _choose_anew(problem, rows[train], rows[test], inner)

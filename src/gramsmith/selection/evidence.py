@@ -247,7 +247,7 @@ def gather(
             if can_flag(model):
                 outcome = replace(outcome, thresholds=threshold_table(model))
     long = LONG * work.seconds["evidence"]
-    if found.result is not None and outcome is not None and not work.left_out:
+    if found.result is not None and outcome is not None and not work.skipped:
         with work.stage("importance", 2, "of columns, and a linear model") as stage, dense_work():
             if work.in_time(long):
                 rivals += filter(None, [linear_rival(found.result, found, samples)])

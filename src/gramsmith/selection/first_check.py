@@ -41,7 +41,7 @@ class Check:
     pseudo: Array | None = None  # what every cluster adds to the loss, see `Task.pseudo_losses`
 
 
-def left_out(
+def check_each(
     candidates: Sequence[Candidate],
     samples: Samples,
     task: Task,
@@ -110,7 +110,7 @@ def check_by_halving(
         left = [i for i in places if keys[i] not in notes]
         group = [candidates[i] for i in left]
         guess = pace * values
-        for k, result in left_out(group, samples, task, part, work=work, must=must, guess=guess):
+        for k, result in check_each(group, samples, task, part, work=work, must=must, guess=guess):
             if result is not None:
                 checks[left[k]] = result[0]
                 notes[keys[left[k]]] = dict(vars(result[0]))

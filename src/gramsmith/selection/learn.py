@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from gramsmith.kernels import Gaussian, LinearMap
 from gramsmith.selection.candidates import Candidate, learn_weights, narrower
-from gramsmith.selection.first_check import Check, left_out
+from gramsmith.selection.first_check import Check, check_each
 from gramsmith.selection.problem import Problem
 from gramsmith.selection.task import NoFolds
 from gramsmith.selection.work import Work
@@ -103,7 +103,7 @@ def _learn_from(
         return None
 
     def check_learned(group: list[Candidate]) -> list[Check]:
-        found = dict(left_out(group, samples, task, rows, work=work, fresh=fresh))
+        found = dict(check_each(group, samples, task, rows, work=work, fresh=fresh))
         return [pair[0] for _, pair in sorted(found.items()) if pair is not None]
 
     try:

@@ -23,40 +23,23 @@ Array = npt.NDArray[Any]
 
 # Estimators that have a name: module, class for classes, class for values, parameters.
 NAMED: dict[str, tuple[str, str, str, dict[str, Any]]] = {
-    "hgb": (
-        "sklearn.ensemble",
-        "HistGradientBoostingClassifier",
-        "HistGradientBoostingRegressor",
-        {"random_state": 0},
-    ),
-    "forest": (
-        "sklearn.ensemble",
-        "RandomForestClassifier",
-        "RandomForestRegressor",
-        {"random_state": 0},
-    ),
-    "extra-trees": (
-        "sklearn.ensemble",
-        "ExtraTreesClassifier",
-        "ExtraTreesRegressor",
-        {"random_state": 0},
-    ),
     "linear": ("sklearn.linear_model", "LogisticRegression", "RidgeCV", {}),
-    "knn": ("sklearn.neighbors", "KNeighborsClassifier", "KNeighborsRegressor", {}),
     "svm": ("sklearn.svm", "SVC", "SVR", {}),
-    "catboost": (
+}
+for _name, _module, _stem, _parameters in (
+    ("hgb", "sklearn.ensemble", "HistGradientBoosting", {"random_state": 0}),
+    ("forest", "sklearn.ensemble", "RandomForest", {"random_state": 0}),
+    ("extra-trees", "sklearn.ensemble", "ExtraTrees", {"random_state": 0}),
+    ("knn", "sklearn.neighbors", "KNeighbors", {}),
+    (
         "catboost",
-        "CatBoostClassifier",
-        "CatBoostRegressor",
+        "catboost",
+        "CatBoost",
         {"verbose": 0, "allow_writing_files": False, "random_seed": 0},
     ),
-    "lightgbm": (
-        "lightgbm",
-        "LGBMClassifier",
-        "LGBMRegressor",
-        {"verbose": -1, "random_state": 0},
-    ),
-}
+    ("lightgbm", "lightgbm", "LGBM", {"verbose": -1, "random_state": 0}),
+):
+    NAMED[_name] = _module, f"{_stem}Classifier", f"{_stem}Regressor", _parameters
 
 
 @dataclass(frozen=True, eq=False)

@@ -32,7 +32,8 @@ from gramsmith.measures import Measure
 from gramsmith.report import words
 from gramsmith.report.page import render
 from gramsmith.report.pictures import plot_ranking
-from gramsmith.report.words import Verdict, number, records_frame, with_error
+from gramsmith.report.results import records_frame
+from gramsmith.report.words import Verdict, number, with_error
 from gramsmith.selection.choose import Findings, choose
 from gramsmith.selection.estimate import Estimate, Expected, expect
 from gramsmith.selection.evidence import Evidence, gather
@@ -222,7 +223,8 @@ def rank_kernels(
         **{"estimators": estimators, "frames": frames},
         **{"time_order": time_order, "horizon": horizon, "gap": gap},
     }
-    work = Work(n_jobs, memory, engine, time_budget, progress, as_notes(resume), verbose=verbose)
+    notes = resume if isinstance(resume, MutableMapping) else open_journal(resume)
+    work = Work(n_jobs, memory, engine, time_budget, progress, notes, verbose=verbose)
     return read_and_rank(X, y, kernels, work, options)
 
 
@@ -296,11 +298,11 @@ def _ranked(problem: Problem, work: Work, brief: bool) -> KernelRanking:
         rest = "a plain linear model and the importance of columns"
         with work.optional(rest):
             evidence = gather(found, delivered, problem, model, work)
-        if rest in work.left_out:
+        if rest in work.skipped:
             evidence = gather(found, delivered, problem, model, work)
     found = replace(
         found,
-        left_out=tuple(work.left_out),
+        skipped=tuple(work.skipped),
         late=work.time_budget if work.late else None,
         checks=tuple(replace(check, pseudo=None) for check in found.checks),
     )
@@ -337,7 +339,7 @@ def fit_rival(found: Findings, problem: Problem, work: Work) -> Any:
 
 def compared_with_random(found: Findings, problem: Problem, work: Work) -> Findings:
     """Return the findings with what random folds would have promised, if there is time."""
-    if work.left_out or not work.in_time(work.seconds.get("cross-validation", 0.0)):
+    if work.skipped or not work.in_time(work.seconds.get("cross-validation", 0.0)):
         return found
     remarks, what = [], "what random folds would have promised"
     with work.optional(what), work.stage("random folds", 1, what):
@@ -385,13 +387,6 @@ def reserve_time(problem: Problem, work: Work) -> None:
             f"and the fit of one model takes about {work.reserve:.1f} s. Allow more time, or use "
             "fewer rows."
         )
-
-
-def as_notes(resume: Any) -> MutableMapping[str, Any] | None:
-    """Return where finished work is kept: the journal of a path, or a mapping as it is."""
-    if isinstance(resume, MutableMapping):
-        return resume
-    return open_journal(resume)
 
 
 class KernelRanking:
@@ -541,7 +536,7 @@ class KernelRanking:
     @property
     def partial(self) -> bool:
         """Whether some of the work was left out, because of Ctrl-C or for lack of time."""
-        return bool(self._findings.left_out) or self._findings.late is not None
+        return bool(self._findings.skipped) or self._findings.late is not None
 
     @property
     def interrupted(self) -> str | None:
@@ -646,7 +641,7 @@ class KernelRanking:
 
     def frame(self) -> Any:
         """Return the ranking as a pandas data frame, one row per kernel, indexed by rank."""
-        return records_frame(self.records)
+        return records_frame(self.records).set_index("rank")
 
     def explain(self, name: str | None = None) -> str:
         """Return what is known about one kernel, in words.
@@ -722,11 +717,6 @@ class KernelRanking:
         """The measures of the table, and whether higher is better."""
         known = self._findings.measures.measures.values()
         return {measure.name: measure.higher_is_better for measure in known}
-
-    @property
-    def best_score(self) -> float | None:
-        """The best score there can be, if that is known."""
-        return self._findings.task.score.best
 
     def plot(self, kind: str = "scores", ax: Any = None) -> Any:
         """Draw one of the pictures of the report.

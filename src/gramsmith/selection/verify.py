@@ -17,7 +17,7 @@ from sklearn.base import clone
 
 from gramsmith.selection import plan as sizes
 from gramsmith.selection.candidates import Candidate
-from gramsmith.selection.first_check import left_out
+from gramsmith.selection.first_check import check_each
 from gramsmith.selection.held_out import HeldOut
 from gramsmith.selection.learn import Learned, learn_from
 from gramsmith.selection.problem import Problem
@@ -63,7 +63,23 @@ def verify(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         if problem.plan.landmarks:
-            _on_landmarks(group, left, rows, problem, learned, work, done)
+            # Samples that cannot judge a learned kernel are not tested, whatever the kernel.
+            fresh = None
+            if learned is not None and learned.candidate in group:
+                fresh = task.fresh(rows, learned.taught)
+            results = check_each(
+                [group[k] for k in left],
+                problem.samples,
+                task,
+                rows,
+                work=work,
+                landmarks=problem.plan.landmarks,
+                fresh=fresh,
+                must=False,
+                guess=0.2 + 1e-4 * len(rows),
+            )
+            for place, result in results:
+                done(left[place], None if result is None else result[1])
             return records
         splits = task.splits(rows, 5)
         given = [k for k in left if learned is None or group[k] is not learned.candidate]
@@ -89,38 +105,6 @@ def verify(
             if learned is not None and work.in_time(lesson):
                 done(k, _learned_record(learned, alphas[k], problem, rows, splits, work))
     return records
-
-
-def _on_landmarks(
-    group: Sequence[Candidate],
-    left: Sequence[int],
-    rows: Array,
-    problem: Problem,
-    learned: Learned | None,
-    work: Work,
-    done: Callable[[int, HeldOut | None], None],
-) -> None:
-    """Compare ridge machines on landmarks, which large sets use.
-
-    One sample is left out at a time, or a fold where there are groups. Samples that
-    cannot judge a learned kernel, see `Task.fresh`, are not tested, whatever the kernel.
-    """
-    task, fresh = problem.task, None
-    if learned is not None and learned.candidate in group:
-        fresh = task.fresh(rows, learned.taught)
-    results = left_out(
-        [group[k] for k in left],
-        problem.samples,
-        task,
-        rows,
-        work=work,
-        landmarks=problem.plan.landmarks,
-        fresh=fresh,
-        must=False,
-        guess=0.2 + 1e-4 * len(rows),
-    )
-    for place, result in results:
-        done(left[place], None if result is None else result[1])
 
 
 def _record(

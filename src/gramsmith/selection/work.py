@@ -35,7 +35,7 @@ class Work:
     clock: Callable[[], float] = time.monotonic
     start: float = float("nan")  # by the clock; default now
     late: bool = False  # whether work was left out because the time was up
-    left_out: list[str] = field(default_factory=list)  # because of Ctrl-C
+    skipped: list[str] = field(default_factory=list)  # because of Ctrl-C
     bar: Progress | None = field(default=None, init=False)
     notes: MutableMapping[str, Any] = field(init=False)
     seconds: dict[str, float] = field(default_factory=dict, init=False)  # spent, by stage
@@ -77,7 +77,7 @@ class Work:
         try:
             yield
         except KeyboardInterrupt:
-            self.left_out.append(what)
+            self.skipped.append(what)
 
     def report(self, stage: str, done: int, total: int, label: str) -> None:
         """Tell the listeners, if there are any."""
