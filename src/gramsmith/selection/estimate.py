@@ -142,16 +142,20 @@ def nested(problem: Problem, work: Work, stage: Stage) -> Expected | None:
     rows = task.counting
     splits = task.plain_splits(rows, problem.plan.outer_folds)
     said, leaders, values = [], [], []
-    for train, test in splits:
-        inner = replace(work, progress=None, verbose=False, checkpoint=None, skipped=[])
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            answers, leader, f = _choose_anew(problem, rows[train], rows[test], inner)
-        if inner.late:  # not the choice that is to be judged
-            return None
-        said.append(answers)
-        leaders.append(answers[leader])
-        values.append(f)
+    for number, (train, test) in enumerate(splits):
+        key = f"outer/{number}"
+        if key not in work.notes:
+            inner = replace(work, progress=None, verbose=False, checkpoint=None, skipped=[])
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                made = _choose_anew(problem, rows[train], rows[test], inner)
+            if inner.late:  # not the choice that is to be judged
+                return None
+            work.notes[key] = made
+        kept = work.notes[key]
+        said.append([None if plain is None else Answers(**plain) for plain in kept["answers"]])
+        leaders.append(said[-1][kept["leader"]])
+        values.append(np.asarray(kept["values"]))
         stage(1)
     kernels, *others = (_of_folds(parts, rows, splits, task) for parts in zip(*said, strict=True))
     overall = _of_folds(leaders, rows, splits, task) if others else None
@@ -171,13 +175,11 @@ def _of_folds(
     )
 
 
-def _choose_anew(
-    problem: Problem, train: Array, test: Array, work: Work
-) -> tuple[list[Answers | None], int, Array]:
-    """Return what the choice made on some rows says of others, and which answers it prefers.
+def _choose_anew(problem: Problem, train: Array, test: Array, work: Work) -> dict[str, Any]:
+    """Return what the choice made on some rows says of others, as plain values.
 
-    The answers are those of the kernels, then of each other estimator; last the decision values or
-    predictions of the kernels, (m, q).
+    "answers" are those of the kernels, then of each other estimator, "leader" which of them it
+    prefers, "values" the decision values or predictions of the kernels, (m, q).
     """
     inner = problem.at(train)
     found = choose(inner, work, shown=False)
@@ -201,7 +203,11 @@ def _choose_anew(
         answers.append(None if isinstance(said, str) else said)
     rival = found.rival
     leader = 0 if rival is None else 1 + found.others.index(rival)
-    return answers, 0 if answers[leader] is None else leader, values
+    return {
+        "answers": [None if one is None else dict(vars(one)) for one in answers],
+        "leader": 0 if answers[leader] is None else leader,
+        "values": values,
+    }
 
 
 def bootstrap(found: Findings, delivered: Scored, task: Task) -> Estimate:

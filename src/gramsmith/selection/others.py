@@ -21,25 +21,25 @@ from gramsmith.selection.task import Task
 
 Array = npt.NDArray[Any]
 
+
+def _both(stem: str) -> tuple[str, str]:
+    """Return the names of a classifier and a regressor."""
+    return f"{stem}Classifier", f"{stem}Regressor"
+
+
+SEEDED: dict[str, Any] = {"random_state": 0}
+QUIET: dict[str, Any] = {"verbose": 0, "allow_writing_files": False, "random_seed": 0}
 # Estimators that have a name: module, class for classes, class for values, parameters.
 NAMED: dict[str, tuple[str, str, str, dict[str, Any]]] = {
+    "hgb": ("sklearn.ensemble", *_both("HistGradientBoosting"), SEEDED),
+    "forest": ("sklearn.ensemble", *_both("RandomForest"), SEEDED),
+    "extra-trees": ("sklearn.ensemble", *_both("ExtraTrees"), SEEDED),
     "linear": ("sklearn.linear_model", "LogisticRegression", "RidgeCV", {}),
+    "knn": ("sklearn.neighbors", *_both("KNeighbors"), {}),
     "svm": ("sklearn.svm", "SVC", "SVR", {}),
+    "catboost": ("catboost", *_both("CatBoost"), QUIET),
+    "lightgbm": ("lightgbm", *_both("LGBM"), {"verbose": -1, **SEEDED}),
 }
-for _name, _module, _stem, _parameters in (
-    ("hgb", "sklearn.ensemble", "HistGradientBoosting", {"random_state": 0}),
-    ("forest", "sklearn.ensemble", "RandomForest", {"random_state": 0}),
-    ("extra-trees", "sklearn.ensemble", "ExtraTrees", {"random_state": 0}),
-    ("knn", "sklearn.neighbors", "KNeighbors", {}),
-    (
-        "catboost",
-        "catboost",
-        "CatBoost",
-        {"verbose": 0, "allow_writing_files": False, "random_seed": 0},
-    ),
-    ("lightgbm", "lightgbm", "LGBM", {"verbose": -1, "random_state": 0}),
-):
-    NAMED[_name] = _module, f"{_stem}Classifier", f"{_stem}Regressor", _parameters
 
 
 @dataclass(frozen=True, eq=False)
