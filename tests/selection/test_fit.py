@@ -32,8 +32,8 @@ def rows_of(kind, n, rng):
     y = X[:, 0] * X[:, 1] + 0.3 * rng.normal(size=n)
     if kind == "classes":
         y = np.digitize(y, [-0.5, 0.5])
-    if kind == "two classes":
-        y = (y > 0).astype(int)
+    if kind in ("two classes", "rare class"):
+        y = (y > (0.8 if kind == "rare class" else 0.0)).astype(int)
     if kind == "labels":
         y = np.column_stack([y > 0, X[:, 0] > 0]).astype(int)
     if kind == "outputs":
@@ -41,12 +41,15 @@ def rows_of(kind, n, rng):
     return X, y
 
 
-@pytest.mark.parametrize("kind", ["values", "outputs", "two classes", "classes", "labels"])
+KINDS = ["values", "outputs", "two classes", "rare class", "classes", "labels"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("size", ["all rows compared", "some rows compared", "landmarks"])
-@pytest.mark.parametrize("folds", ["plain", "groups", "splitter"])
+@pytest.mark.parametrize("folds", ["plain", "groups", "splitter", "periods"])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_what_is_delivered_is_what_was_verified(kind, size, folds, weighted, rng, sizes):
-    """Every machine has the regulariser, and the average the weights, of the held-out record."""
+    """Regularisers, weights of an average and the threshold are those of the held-out record."""
     if size != "all rows compared":
         sizes(COMPARE_ROWS=70, LANDMARK_ROWS=70)
     if size == "landmarks":
@@ -54,10 +57,12 @@ def test_what_is_delivered_is_what_was_verified(kind, size, folds, weighted, rng
     X, y = rows_of(kind, 120, rng)
     options = {"groups": np.arange(120) // 4} if folds == "groups" else {}
     options |= {"cv": ShuffleSplit(3, random_state=0)} if folds == "splitter" else {}
+    options |= {"time_order": rng.permutation(120)} if folds == "periods" else {}
+    options |= {"scoring": "f1"} if kind == "rare class" else {}
     w = rng.uniform(0.5, 2.0, 120) if weighted else None
     kernels = [gs.Gaussian(1.0), gs.Gaussian(3.0), gs.Linear()]
-    problem = read(X, y, kernels, sample_weight=w, **options)
-    ranking = rank(problem, Work(n_jobs=1))
+    problem = read(X, y, kernels, sample_weight=w, nested=False, **options)
+    ranking = rank(problem, Work(n_jobs=1), brief=True)
     found, model = ranking._findings, ranking.best_estimator
     model = getattr(model, "model_", model)
     machines = [m[-1] for m in getattr(model, "machines_", [model])]
@@ -70,6 +75,21 @@ def test_what_is_delivered_is_what_was_verified(kind, size, folds, weighted, rng
         np.testing.assert_allclose(model.weights_, list(found.average.weights.values()))
     if folds == "plain":  # whatever rows were compared, the estimate is of the delivered machine
         assert ranking.estimate.rows == 120
+    # what is delivered says what these machines say, at the threshold of their record
+    fitted = fit_machines(found, problem, Work(n_jobs=1))
+    says = "decision_function" if hasattr(fitted[0], "decision_function") else "predict"
+    views = (problem.samples.views[found.candidates[i].view] for i in found.chosen)
+    parts = zip(found.chosen.values(), fitted, views, strict=True)
+    f = sum(weight * getattr(machine, says)(view) for weight, machine, view in parts)
+    task = problem.task
+    cut = delivered_record(found, fitted, problem).threshold(task)
+    if task.classes is None:
+        f, told = task.as_given(f.reshape(120, -1)), ranking.best_estimator.predict(X)
+    else:
+        f, told = f - cut, ranking.best_estimator.decision_function(X)
+    np.testing.assert_allclose(told, f, rtol=1e-6, atol=1e-6 * np.abs(f).max())
+    if kind == "rare class" and folds == "plain":
+        assert cut != 0.0
 
 
 def test_the_headline_describes_the_machine_of_all_rows(sizes):
