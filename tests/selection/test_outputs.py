@@ -12,6 +12,7 @@ from sklearn.model_selection import cross_val_score
 from sklearn.svm import SVR
 
 import gramsmith as gs
+from gramsmith.report.pictures import plot_output
 from gramsmith.selection import ModelPipeline
 from gramsmith.selection.scores import Answers
 from gramsmith.selection.task import Values, read_task
@@ -85,7 +86,7 @@ def test_everything_a_ranking_does(ranking, tmp_path):
         assert text in page
     assert json.dumps(ranking.evidence.to_plain())
     assert ranking.summary["outputs"][1][0] == "force"
-    assert ranking.plot("predictions").get_xlabel() == "predicted"
+    assert plot_output(ranking, 1).get_xlabel() == "predicted"
     gs.save_model(model, tmp_path / "m.safetensors", about={"summary": ranking.summary})
     again = gs.load_model(tmp_path / "m.safetensors")
     assert again.predict(X).tobytes() == model.predict(X).tobytes()
