@@ -15,6 +15,7 @@ from gramsmith.learning.objective import (
     get_projection,
     stored_name,
 )
+from gramsmith.learning.two_gaussian import bandwidth_range
 from gramsmith.measures import MEASURES, Measure
 from gramsmith.targets import make_target
 
@@ -72,7 +73,9 @@ def test_every_learner_climbs_every_criterion(name, criterion, parity):
         assert objective.value(learner.kernel_) == pytest.approx(learner.value_, rel=1e-5)
     start = {
         "sum": lambda: learner.alignments_,
-        "two": lambda: [objective.value(gs.Gaussian(s)) for s in learner.history_["sigma"][:6]],
+        "two": lambda: [
+            objective.value(gs.Gaussian(sigma)) for sigma in np.geomspace(*bandwidth_range(X), 6)
+        ],
         "spectral": lambda: [],
     }.get(name, lambda: learner.history_["value"][:1])()
     merits = sign * np.asarray([v for v in start if np.isfinite(v)])
@@ -178,23 +181,27 @@ def test_slopes_by_weights_of_a_dense_sum(criterion, parity, rng):
     np.testing.assert_allclose(evaluate(mu)[1], wanted, atol=2e-3 * np.abs(wanted).max())
 
 
+class Square:
+    """A concave number of the weights, NaN without a best point."""
+
+    sign = unit = 1.0
+
+    def __init__(self, best, sizes):
+        self.best, self.sizes = best, sizes
+
+    def __call__(self, weights):
+        d = weights * self.sizes - self.best
+        return -float(d @ d), -2.0 * d * self.sizes
+
+
 def test_shares_find_a_known_optimum():
-    """Of a concave number of the weights, which the sizes of the kernels do not move."""
+    """The sizes of the kernels do not move it."""
     best = np.array([0.6, 0.0, 0.8])  # of length 1
     for sizes in (np.ones(3), np.array([1e-3, 1.0, 1e3])):
-
-        def square(weights, sizes=sizes):
-            d = weights * sizes - best
-            return -float(d @ d), -2.0 * d * sizes
-
-        found = climb_shares(
-            square, 1.0, sizes, [np.full(3, 1 / 3)], unit=1.0, max_iter=200, tol=1e-12
-        )
-        np.testing.assert_allclose(found.theta * sizes, best, atol=1e-4)
-    with pytest.raises(ValueError, match="finite value"):
-        climb_shares(
-            lambda w: (np.nan, w), 1.0, np.ones(2), [np.ones(2)], unit=1.0, max_iter=5, tol=0.1
-        )
+        found = climb_shares(Square(best, sizes), sizes, [np.full(3, 1 / 3)], few=False)
+        np.testing.assert_allclose(found.theta * sizes, best, atol=1e-3)
+    with pytest.raises(ValueError, match="objective is finite"):
+        climb_shares(Square(np.nan * best, sizes), sizes, [np.ones(3)], few=False)
 
 
 @pytest.mark.parametrize("given", [(None, None), (0.7, None), (None, 2.5), (0.7, 2.5)])

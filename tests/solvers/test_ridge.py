@@ -143,7 +143,8 @@ def test_one_regulariser_by_its_factor(rng, intercept, weighted):
     Y = np.column_stack([y, y**2])
     w = rng.uniform(0.1, 4.0, size=25) if weighted else None
     options = {"fit_intercept": intercept, "sample_weight": w}
-    found, residuals = ridge_at(K, Y, 0.3, **options)
+    ridge = ridge_at(K, Y, 0.3, **options)
+    found, residuals = ridge.solution, ridge.loo_residuals()
     path = RidgePath(K, Y, **options)
     known = path.solve(0.3)
     np.testing.assert_allclose(found.coef, known.coef, atol=1e-9)
@@ -193,7 +194,7 @@ def test_an_offset_of_the_targets_changes_the_intercept_only(rng):
     near, far = RidgePath(K, y, sample_weight=w), RidgePath(K, y + 1e6, sample_weight=w)
     np.testing.assert_allclose(far.loo_residuals(ALPHAS), near.loo_residuals(ALPHAS), atol=1e-6)
     assert far.solve(0.3).intercept - 1e6 == pytest.approx(near.solve(0.3).intercept, abs=1e-8)
-    found, _ = ridge_at(K, y[:, None] + 1e6, 0.3, sample_weight=w)
+    found = ridge_at(K, y[:, None] + 1e6, 0.3, sample_weight=w).solution
     np.testing.assert_allclose(found.coef[:, 0], near.solve(0.3).coef, atol=1e-7)
 
 

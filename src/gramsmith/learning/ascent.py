@@ -29,6 +29,8 @@ StepLimits = Callable[[Array], tuple[Array, Array]]
 #: theta -> score, value and derivative of the score
 Evaluate = Callable[[Array], tuple[float, float, Array]]
 
+ITERATIONS = 200
+FEW_ITERATIONS = 10  # where the amount of learning is cross-fitted: thirty were no better
 BROKEN_OFF = ("interrupted", "stopped")
 ROUNDS = 100  # of the moving box, far more than it needs
 FLAT = 1e-12  # a slope, in units of the score, that is rounding

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import Any, ClassVar
 
@@ -18,7 +18,7 @@ from gramsmith.gram import Gram, as_views
 from gramsmith.gram.views import Views, brings_samples, views_in
 from gramsmith.kernels import Gaussian, Kernel, Negated, Scaled, Sum, default_kernel
 from gramsmith.learning.cross_fit import Matrix, choose_width, subsample
-from gramsmith.learning.learner import FEW_ITERATIONS, ITERATIONS, Learner, Path, Samples
+from gramsmith.learning.learner import Learner, Path, Samples
 from gramsmith.learning.mixture import SumObjective, climb_shares, starting_shares
 from gramsmith.learning.monitor import sweep_progress
 from gramsmith.learning.objective import (
@@ -34,7 +34,6 @@ from gramsmith.targets import Target, check_weights, normalised_weights
 
 NOISE = 50.0  # of eigenvalues of cosines between kernels, in units of rounding
 MEMBER_ROWS = 300  # on which the members are compared
-TOLERANCE = 1e-6  # of a climb, where weights have no closed form
 DONE = Outcome(status="converged", n_iter=1)  # one sweep over all samples: no weight needs another
 
 
@@ -235,26 +234,16 @@ class KernelCombination(Learner):
             end = np.full(m, 1.0 / m)
             return end, alone, evaluate(end)[0], DONE
         sign, sizes = evaluate.sign, np.sqrt(np.maximum(M.diagonal(), 0.0)) / target.n
-        if (
-            evaluate.measured and not evaluate.unit
-        ):  # it grows with the kernel: the weights themselves are of length 1
+        if evaluate.measured and not evaluate.unit:
+            # it grows with the kernel: the weights themselves are of length 1
             sizes = np.where(sizes > 0, 1.0, 0.0)
         merits = np.where(np.isfinite(alone) & (sizes > 0), sign * alone, -np.inf)
         member = int(np.argmax(merits))
-        ascent = climb_shares(
-            evaluate,
-            sign,
-            sizes,
-            starting_shares(evaluate, sign, sizes, member),
-            unit=evaluate.unit,
-            max_iter=FEW_ITERATIONS if few else ITERATIONS,
-            tol=TOLERANCE,
-        )
+        ascent = climb_shares(evaluate, sizes, starting_shares(evaluate, sizes, member), few)
         end, value = ascent.theta / np.linalg.norm(ascent.theta), ascent.value
         if merits.max() >= sign * value:
             end, value = np.eye(m)[member], float(alone[member])
-        outcome = DONE if few else Outcome(status=ascent.status, advice=ascent.advice, n_iter=1)
-        return end, alone, value, outcome
+        return end, alone, value, replace(DONE, status=ascent.status, advice=ascent.advice)
 
     def _weights(
         self, M: Array, a: Array, lengths: Array, alignments: Array, rounding: float

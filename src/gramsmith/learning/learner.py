@@ -26,7 +26,7 @@ from gramsmith.gram import ENGINES, Engine, SharesEngine, as_engine
 from gramsmith.gram.threads import dense_work
 from gramsmith.gram.views import Views, count_rows, take_rows
 from gramsmith.kernels.finite import checked_data
-from gramsmith.learning.ascent import BROKEN_OFF
+from gramsmith.learning.ascent import BROKEN_OFF, FEW_ITERATIONS, ITERATIONS
 from gramsmith.learning.cross_fit import (
     ROWS,
     WIDTH,
@@ -54,8 +54,6 @@ from gramsmith.targets import (
 
 Array = npt.NDArray[Any]
 
-ITERATIONS = 200
-FEW_ITERATIONS = 10  # where the amount of learning is cross-fitted: thirty were no better
 CAUTIOUS = 0.25  # the amount after an interrupt: in trials it did no harm to any criterion
 QUARTER = "A quarter of what was learned is kept; fit again for the amount that pays."
 

@@ -14,13 +14,20 @@ import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from gramsmith.gram import Gram
-from gramsmith.learning.ascent import Ascent, best_of, maximise
+from gramsmith.learning.ascent import (
+    BROKEN_OFF,
+    FEW_ITERATIONS,
+    ITERATIONS,
+    Ascent,
+    best_of,
+    maximise,
+)
 from gramsmith.learning.monitor import Monitor
 from gramsmith.learning.objective import FEWER, MATRICES, BoundObjective
 from gramsmith.measures.alignment import ConstantKernelWarning
@@ -33,6 +40,7 @@ Array = npt.NDArray[Any]
 # Sums that are tried for a start, whatever the number of kernels: 13 of two missed one optimum
 # of 60, which was a third of a decade wide.
 TRIALS = 25
+TOLERANCE = 1e-6  # of a climb
 
 
 class SumObjective(BoundObjective):
@@ -83,25 +91,24 @@ def by_weights(adjoint: Adjoint, weights: Array, moments: Moments, target: Targe
     return np.asarray(by)
 
 
-#: weights -> the number, and its derivatives by the weights
-Sum = Callable[[Array], tuple[float, Array]]
+class Sum(Protocol):
+    """A number about a weighted sum, as a function of the weights."""
+
+    sign: float
+    unit: float
+
+    def __call__(self, weights: Array) -> tuple[float, Array]:
+        """Return the number and its derivatives by the weights."""
 
 
-def climb_shares(
-    objective: Sum,
-    sign: float,
-    sizes: Array,
-    starts: Sequence[Array],
-    *,
-    unit: float,
-    max_iter: int,
-    tol: float,
-) -> Ascent:
+def climb_shares(objective: Sum, sizes: Array, starts: Sequence[Array], few: bool) -> Ascent:
     """Return the best sum that climbs from several starts find; its `theta` are the weights.
 
     θ / |θ|, none negative, is climbed for kernels over their sizes, so that the size of the sum is
-    not free: some measures grow with it. A kernel of size 0 has no say.
+    not free: some measures grow with it. A kernel of size 0 has no say. After a `few` iterations
+    stopping is intended.
     """
+    sign = objective.sign
     inverse = np.divide(1.0, sizes, out=np.zeros(len(sizes)), where=sizes > 0)
 
     def problem(theta: Array) -> tuple[float, float, Array]:
@@ -116,14 +123,24 @@ def climb_shares(
         # d share_k / d θ_l = (δ_kl - share_k share_l) / |θ|
         return sign * value, value, (slope - float(shares @ slope) * shares) / length
 
-    options: dict[str, Any] = {"limits": np.tile([0.0, 1.0], (len(sizes), 1)), "unit": unit}
-    options |= {"max_iter": max_iter, "tol": tol}
-    climbs = [partial(maximise, problem, start, Monitor("sum"), **options) for start in starts]
-    best, _ = best_of(climbs, sign)
+    def climb(start: Array) -> Ascent:
+        return maximise(
+            problem,
+            start,
+            Monitor("sum"),
+            limits=np.tile([0.0, 1.0], (len(sizes), 1)),
+            max_iter=FEW_ITERATIONS if few else ITERATIONS,
+            tol=TOLERANCE,
+            unit=objective.unit,
+        )
+
+    best, _ = best_of([partial(climb, start) for start in starts], sign)
+    if few and best.status not in BROKEN_OFF:
+        best = replace(best, status="converged", advice="")
     return replace(best, theta=best.theta / np.linalg.norm(best.theta) * inverse)
 
 
-def starting_shares(objective: Sum, sign: float, sizes: Array, member: int) -> list[Array]:
+def starting_shares(objective: Sum, sizes: Array, member: int) -> list[Array]:
     """Return shares to climb from: equal ones, and the best two of the best member and another.
 
     A number of a sum can have several maxima along the line between two kernels. The shares that
@@ -141,6 +158,6 @@ def starting_shares(objective: Sum, sign: float, sizes: Array, member: int) -> l
             shares[member], shares[k] = 1.0 - t, t
             trials.append(shares)
     inverse = np.divide(1.0, sizes, out=np.zeros(len(sizes)), where=sizes > 0)
-    merits = np.array([sign * objective(shares * inverse)[0] for shares in trials])
+    merits = np.array([objective.sign * objective(shares * inverse)[0] for shares in trials])
     order = np.argsort(np.where(np.isfinite(merits), -merits, np.inf), kind="stable")[:2]
     return [np.where(sizes > 0, 1.0, 0.0) / len(sizes), *(trials[k] for k in order)]

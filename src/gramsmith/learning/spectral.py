@@ -23,20 +23,10 @@ from gramsmith.kernels.finite import checked_data
 from gramsmith.kernels.maps import SampleMap
 from gramsmith.kernels.precomputed import rests_on_matrix
 from gramsmith.learning.cross_fit import ROWS, Matrix, subsample
-from gramsmith.learning.learner import (
-    FEW_ITERATIONS,
-    ITERATIONS,
-    Learner,
-    Path,
-    Samples,
-)
+from gramsmith.learning.learner import Learner, Path, Samples
 from gramsmith.learning.mixture import climb_shares
 from gramsmith.learning.monitor import Stopped, sweep_progress
-from gramsmith.learning.objective import (
-    KernelObjective,
-    get_objective,
-    get_projection,
-)
+from gramsmith.learning.objective import KernelObjective, get_objective, get_projection
 from gramsmith.learning.samples import Array, hold_out
 from gramsmith.learning.start import signs
 from gramsmith.measures import Measure
@@ -55,7 +45,6 @@ ROUNDING = 1e-13  # of the largest eigenvalue, what is none
 CLOSED = Outcome(status="converged")
 FULL = 1e-13  # of the trace, that a factor without a limit on its columns may leave
 FLOOR = 1e-12  # of the largest weight, what a climb sees of a weight of zero
-TOLERANCE = 1e-6  # of a climb
 
 
 class SpectralMap(SampleMap):
@@ -114,6 +103,18 @@ class SpectralMap(SampleMap):
         if sp.issparse(self.samples) == sp.issparse(block):
             return block
         return block.toarray() if sp.issparse(block) else sp.csr_array(block)
+
+
+class DirectionsObjective(KernelObjective):
+    """An objective of Σ_n α_n v_n v_n' as a function of α.
+
+    That is a diagonal map, of roots, under the inner product of the directions as features.
+    """
+
+    def __call__(self, weights: Array) -> tuple[float, Array]:
+        S = np.sqrt(np.maximum(weights, FLOOR * weights.max()))  # a root has no slope at 0
+        value, slopes = self.value_and_gradient(Composed(Linear(), LinearMap(S)))
+        return value, np.asarray(slopes.get("map__S", np.zeros(len(S))) / (2.0 * S))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -409,7 +410,6 @@ class SpectralAligner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner
             # the alignment of Σ α_n v_n v_n' for α_n = v_n'Tv_n is |α| / |T|
             return closed, float(np.linalg.norm(closed) / target.norm(target.M)), CLOSED
         objective = get_objective(self.measure)
-        # A diagonal map under the inner product of the directions as features: k = Σ s_n² v_n v_n'
         rows, features, few = np.arange(len(V)), V[:, kept], False
         if not isinstance(objective, Measure):
             few = self._crossing
@@ -418,30 +418,15 @@ class SpectralAligner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner
             features, target = features[rows], target.take(rows)
         # of eigenvectors as long as √n, so that shares give a kernel of trace n
         features = np.sqrt(target.n) * features
-        climbed = KernelObjective(objective, features, target, engine=self._engine())
-        kernel = Composed(Linear(), LinearMap(np.ones(features.shape[1])))
-
-        def evaluate(weights: Array) -> tuple[float, Array]:
-            S = np.sqrt(np.maximum(weights, FLOOR * weights.max()))  # a root has no slope at 0
-            kernel.set_params(map__S=S)
-            value, slopes = climbed.value_and_gradient(kernel)
-            return value, np.asarray(slopes.get("map__S", np.zeros(len(S))) / (2.0 * S))
-
+        evaluate = DirectionsObjective(objective, features, target, engine=self._engine())
         starts = [start / start.sum() for start in (closed[kept], values[kept]) if start.sum() > 0]
-        merits = [climbed.sign * evaluate(start)[0] for start in starts]
+        merits = [evaluate.sign * evaluate(start)[0] for start in starts]
         merits = [merit if np.isfinite(merit) else -np.inf for merit in merits]
-        ascent = climb_shares(
-            evaluate,
-            climbed.sign,
-            np.ones(len(starts[0])),
-            [starts[int(np.argmax(merits))]],
-            unit=climbed.unit,
-            max_iter=FEW_ITERATIONS if few else ITERATIONS,
-            tol=TOLERANCE,
-        )
+        start = starts[int(np.argmax(merits))]
+        ascent = climb_shares(evaluate, np.ones(len(start)), [start], few)
         alphas = np.zeros(len(values))
         alphas[kept] = ascent.theta
-        return alphas, ascent.value, CLOSED if few else ascent  # stopping soon is intended
+        return alphas, ascent.value, ascent
 
     # ---- what differs from other learners -------------------------------------------------------
 

@@ -22,8 +22,8 @@ from gramsmith.gram import Engine, Gram
 from gramsmith.kernels import Constant, Gaussian, Kernel, Scaled, Sum, default_kernel
 from gramsmith.kernels.radial import Radial
 from gramsmith.kernels.symbolic import refuse_symbols
-from gramsmith.learning.ascent import BROKEN_OFF, Ascent, best_of, maximise
-from gramsmith.learning.learner import FEW_ITERATIONS, Learner, Path, Samples
+from gramsmith.learning.ascent import BROKEN_OFF, FEW_ITERATIONS, Ascent, best_of, maximise
+from gramsmith.learning.learner import Learner, Path, Samples
 from gramsmith.learning.monitor import Monitor
 from gramsmith.learning.objective import KernelObjective, get_projection
 from gramsmith.measures import Undefined

@@ -183,9 +183,9 @@ class KernelRidge(_Fitted, LandmarkMachine):
             alphas = self._candidates(train, lambda: np.empty(0))
             solved = ridge_at(K, Y, float(alphas[0]), definite=sure, **options)
             if solved is not None:
-                solution, left_out = solved
+                left_out = solved.loo_residuals()
                 self._choose(train, Y, alphas, lambda _: [(slice(None), left_out[None])])
-                self._keep(train, solution.coef, solution.intercept)
+                self._keep(train, solved.solution.coef, solved.solution.intercept)
                 return
         path = RidgePath(K, Y, **options)
         # In units of the mean eigenvalue: from interpolation to a constant.

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import clone
 
+from gramsmith.kernels.definiteness import is_semidefinite
 from gramsmith.selection import plan as sizes
 from gramsmith.selection.candidates import Candidate
 from gramsmith.selection.first_check import check_each
@@ -23,7 +24,7 @@ from gramsmith.selection.learn import Learned, learn_from
 from gramsmith.selection.problem import Problem
 from gramsmith.selection.task import Folds, Task
 from gramsmith.selection.work import Stage, Work
-from gramsmith.solvers.ridge import has_factor, ridge_solutions
+from gramsmith.solvers.ridge import ridge_solutions
 
 Array = npt.NDArray[Any]
 
@@ -113,7 +114,7 @@ def _record(
     """Return the record of one kernel in all folds, from its Gram matrix."""
     settings = alpha * ALPHAS
     looks = [outermost(K)] if problem.task.open_ended else []
-    definite = definite or (problem.machine is None and has_factor(K))
+    definite = definite or (problem.machine is None and is_semidefinite(K))
     parts = [
         fold_values(
             K[np.ix_(train, train)],

@@ -23,6 +23,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from scipy.linalg.lapack import dtrtri
 from scipy.optimize import minimize_scalar
 
+from gramsmith.kernels.definiteness import is_semidefinite
 from gramsmith.solvers.definite import Definite, warn_negative
 
 Array = npt.NDArray[Any]
@@ -211,26 +212,21 @@ def ridge_at(
     fit_intercept: bool = True,
     sample_weight: Array | None = None,
     definite: bool = False,
-) -> tuple[RidgeSolution, Array] | None:
-    """Return solution and leave-one-out residuals (n, q) of one regulariser, by Cholesky's factor.
+) -> RidgeAt | None:
+    """Return ridge regression at one regulariser, by Cholesky's factor.
 
     It takes a tenth of the time of the eigenvectors that serve all regularisers. None if K, unless
     known to be `definite`, has negative eigenvalues beyond rounding, or if alpha is next to
     nothing: then `RidgePath` knows what to do.
     """
-    A, root = _weighted(K, sample_weight)
+    root = np.ones(len(K)) if sample_weight is None else np.sqrt(np.asarray(sample_weight, float))
+    A = K if sample_weight is None else K * root[:, None] * root
+    if not definite and not is_semidefinite(A):
+        return None
     try:
-        if not definite and not has_factor(A):
-            return None
-        factored = _Factored(A, Y, root, alpha, fit_intercept)
+        return RidgeAt(A, Y, root, alpha, fit_intercept)
     except LinAlgError:
         return None
-    # The diagonal of (LL')^-1: squares of the columns of L^-1, half the work of the inverse.
-    inverse = np.tril(dtrtri(factored.L, lower=1, overwrite_c=1)[0])
-    diagonal = np.einsum("ij,ij->j", inverse, inverse)
-    if fit_intercept:
-        diagonal -= factored.u**2 / float(root @ factored.u)
-    return factored.solution, factored.c / (root * diagonal)[:, None]
 
 
 def ridge_solutions(
@@ -241,37 +237,28 @@ def ridge_solutions(
     sample_weight: Array | None = None,
     definite: bool = False,
 ) -> list[RidgeSolution]:
-    """Return the solutions of a few regularisers, by Cholesky's factors.
-
-    Ten of them take as long as the eigenvectors, which serve where K is not `definite`, or alpha
-    next to nothing.
-    """
-    A, root = _weighted(K, sample_weight)
-    try:
-        if definite or has_factor(A):
-            return [_Factored(A, Y, root, float(alpha), True).solution for alpha in alphas]
-    except LinAlgError:
-        pass
-    path = RidgePath(K, Y, sample_weight=sample_weight)
+    """Return the solutions of a few regularisers, by factors where that is possible."""
+    options: dict[str, Any] = {"sample_weight": sample_weight}
+    if definite or is_semidefinite(K):
+        found = (ridge_at(K, Y, float(alpha), definite=True, **options) for alpha in alphas)
+        solutions = [ridge.solution for ridge in found if ridge is not None]
+        if len(solutions) == len(alphas):
+            return solutions
+    path = RidgePath(K, Y, **options)
     return [path.solve(float(alpha)) for alpha in alphas]
 
 
-def has_factor(A: Array) -> bool:
-    """Return whether a matrix is positive definite but for rounding: its factor is proof enough."""
-    try:
-        _factor(A, 1e-10 * _size(A))
-    except LinAlgError:
-        return False
-    return True
-
-
-class _Factored:
+class RidgeAt:
     """Ridge regression at one regulariser, solved by the factor L of the weighted K + alpha I."""
 
     def __init__(self, A: Array, Y: Array, root: Array, alpha: float, intercept: bool) -> None:
-        if not alpha >= 1e-8 * _size(A):
+        if not alpha >= 1e-8 * (float(np.mean(np.abs(A.diagonal()))) + np.finfo(float).tiny):
             raise LinAlgError(f"Expected a regulariser beyond rounding, got {alpha:.3g}.")
-        self.L = _factor(A, alpha)
+        B = np.array(A.T, order="F")  # of a symmetric matrix the transpose has columns for nothing
+        B[np.diag_indices_from(B)] += alpha
+        # what is above the factor is not zero
+        self.L = np.asarray(cho_factor(B, lower=True, overwrite_a=True, check_finite=False)[0])
+        self.root, self.intercept = root, intercept
         offset, Y = centred(Y, root**2, intercept)
         sides = np.column_stack([root[:, None] * Y, root])
         solved = np.asarray(cho_solve((self.L, True), sides, check_finite=False))
@@ -283,22 +270,11 @@ class _Factored:
         coef = root[:, None] * self.c
         self.solution = RidgeSolution(alpha=alpha, coef=coef, intercept=b + offset, jitter=0.0)
 
-
-def _weighted(K: Array, sample_weight: Array | None) -> tuple[Array, Array]:
-    """Return W^½ K W^½ and the roots of the weights."""
-    if sample_weight is None:
-        return K, np.ones(len(K))
-    root = np.sqrt(np.asarray(sample_weight, dtype=np.float64))
-    return K * root[:, None] * root, root
-
-
-def _size(A: Array) -> float:
-    """Return the mean of the diagonal."""
-    return float(np.mean(np.abs(A.diagonal()))) + float(np.finfo(float).tiny)
-
-
-def _factor(A: Array, shift: float) -> Array:
-    """Return the lower Cholesky factor of A + shift I; what is above it is not zero."""
-    B = np.array(A.T, order="F")  # of a symmetric matrix the transpose has columns for nothing
-    B[np.diag_indices_from(B)] += shift
-    return np.asarray(cho_factor(B, lower=True, overwrite_a=True, check_finite=False)[0])
+    def loo_residuals(self) -> Array:
+        """Return y_i - f_{-i}(x_i), shape (n, q); the factor is overwritten."""
+        # The diagonal of (LL')^-1: squares of the columns of L^-1, half the work of the inverse.
+        inverse = np.tril(dtrtri(self.L, lower=1, overwrite_c=1)[0])
+        diagonal = np.einsum("ij,ij->j", inverse, inverse)
+        if self.intercept:
+            diagonal -= self.u**2 / float(self.root @ self.u)
+        return np.asarray(self.c / (self.root * diagonal)[:, None])
