@@ -109,9 +109,9 @@ def test_parameters_of_every_iteration_reach_the_callback(parity):
 
 @pytest.mark.parametrize("options", [{"rank": 2}, {}, {"rank": 2, "solver": "outer_product"}])
 def test_a_low_rank_map_does_not_depend_on_the_unit(options, rng):
-    X = rng.normal(size=(150, 10))
-    y = np.sin(X @ np.r_[1.0, 1.0, np.zeros(8)]) + 0.1 * rng.normal(size=150)
-    new = rng.normal(size=(100, 10))
+    X = rng.normal(size=(120, 6))
+    y = np.sin(X @ np.r_[1.0, 1.0, np.zeros(4)]) + 0.1 * rng.normal(size=120)
+    new = rng.normal(size=(100, 6))
     predictions = []
     for unit in (1.0, 100.0, 1e-3):
         learner = gs.TransformLearner(structure="low_rank", random_state=0, **options)
@@ -159,7 +159,7 @@ def two_kernels(seed):
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("measure", ["ridge_loo", "hsic"])
 def test_weights_are_the_best_of_a_grid(measure):
-    for seed in range(60 if measure == "hsic" else 12):
+    for seed in range(12):
         X, y, kernels = two_kernels(seed)
         learner = gs.KernelCombination(kernels, measure=measure, keep=1.0).fit(X, y)
         sign = 1.0 if measure == "hsic" else -1.0

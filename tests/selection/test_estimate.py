@@ -10,7 +10,13 @@ from sklearn.model_selection import TimeSeriesSplit
 import gramsmith as gs
 from gramsmith.selection import learn
 from gramsmith.selection.average import average
-from gramsmith.selection.estimate import bootstrap, can_nest, degrees_of_freedom, wilson
+from gramsmith.selection.estimate import (
+    _gain_of_short_list,
+    bootstrap,
+    can_nest,
+    degrees_of_freedom,
+    wilson,
+)
 from gramsmith.selection.held_out import HeldOut, score
 from gramsmith.selection.scores import Answers
 from gramsmith.selection.task import read_task
@@ -32,6 +38,19 @@ def noise(seed, scoring=None, groups=None, settings=30):
 def scored(f, task):
     settings = np.arange(1.0, len(f) + 1)
     return score(HeldOut("ridge", "cross-validation", settings, f, ROWS, FOLD, 0.8 * N), task)
+
+
+def test_a_short_list_of_the_best_of_many_gains_by_chance(rng):
+    losses = rng.normal(size=(20, 40))  # of kernels, in each cluster
+    best = np.argsort(losses.mean(axis=1))
+    found = SimpleNamespace(
+        checks=[SimpleNamespace(rows=N, pseudo=loss) for loss in losses],
+        candidates=[SimpleNamespace(step=object())] * 20,
+        short=list(best[:2]),
+    )
+    assert _gain_of_short_list(found, np.random.default_rng(0)) > 0.0
+    found.short = list(best)
+    assert _gain_of_short_list(found, np.random.default_rng(0)) == 0.0
 
 
 def corrected(result, task):

@@ -14,9 +14,9 @@ import gramsmith as gs
 from gramsmith.machines.base import KernelClassifier
 from gramsmith.selection import Work, rank, read
 from gramsmith.selection.choose import choose
-from gramsmith.selection.fit import delivered_record, fit_machines
+from gramsmith.selection.fit import delivered_record, fit_machines, rehearse
 from gramsmith.selection.task import read_task
-from gramsmith.selection.verify import _record, outermost
+from gramsmith.selection.verify import _record, outermost, training_weights
 from gramsmith.solvers import RidgePath
 
 
@@ -211,6 +211,24 @@ def test_a_class_without_weight_is_no_class(rng):
     model = gs.rank_kernels(X, y, [gs.Gaussian(1.0)], sample_weight=w).best_estimator
     assert set(model.predict(X)) <= {0, 1}
     assert model.predict_proba(X).shape == (90, 2)
+
+
+def test_weights_below_one_are_weights():
+    w = np.repeat([1.0, 3.0], 20)
+    task = read_task(np.arange(40) % 2, sample_weight=w)
+    np.testing.assert_allclose(training_weights(task, np.arange(20)), 0.5)
+    np.testing.assert_allclose(training_weights(task, np.arange(40)), 0.5 * w)
+    assert training_weights(read_task(np.arange(40) % 2), np.arange(20)) is None
+
+
+def test_a_rehearsal_on_landmarks_goes_on_as_it_began(rng, sizes, monkeypatch):
+    """A start of one second, and one for every thousand rows."""
+    sizes(LANDMARKS=20)
+    X = rng.normal(size=(9000, 2))
+    problem = read(X, X[:, 0] > 0, [gs.Gaussian(1.0)])
+    clock = iter([0.0, 3.0, 10.0, 15.0])  # of 2000 rows, of 4000 rows
+    monkeypatch.setattr("gramsmith.selection.fit.time.monotonic", lambda: next(clock))
+    assert rehearse(problem) == pytest.approx(1.0 + 9.0)
 
 
 def test_strings_on_landmarks(sizes):

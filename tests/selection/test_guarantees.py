@@ -22,6 +22,12 @@ def findings(X, y, **options):
     return selector.ranking_._findings
 
 
+def test_the_score_of_an_interval_is_its_width_and_twenty_times_what_is_outside():
+    sizes, ones = np.arange(1.0, 20.0), np.ones(19)  # nine in ten of 20 are at most 18
+    expected = [36.0] * 18 + [36.0 + 20.0]
+    assert interval_scores(sizes, ones, ones, None) == pytest.approx(expected)
+
+
 def test_of_one_kernel_and_setting_the_record_is_the_one_of_cross_validation():
     X, y, _ = uneven(80)
     found = findings(X, y, machine=gs.KernelRidgeRegressor(alpha=0.1), ensemble=False)
