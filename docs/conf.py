@@ -1,5 +1,6 @@
 """Sphinx configuration; the API reference is written from the list of public names."""
 
+import os
 import re
 import sys
 from importlib import import_module
@@ -11,6 +12,9 @@ from sphinx.util import logging
 
 import gramsmith
 from gramsmith.kernels import Kernel
+
+# one example starts a cluster, whose messages are not for whoever builds the pages
+os.environ["DASK_LOGGING__DISTRIBUTED"] = "error"
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))  # this folder's own modules

@@ -39,7 +39,7 @@ STEPS = {
 # what is recorded in words, for the test that asks whether it is still so; "demo" is in the README
 RECORDED = {"rank": STEPS["rank"], "demo": "gramsmith rank train.csv --target diagnosis"}
 # picture -> (heading of the report from which on, how many pixels)
-PARTS = {"report": (None, 900), "report_read": ("read", 620), "report_kernel": ("which", 625)}
+PARTS = {"report": (None, 900), "report_read": ("read", 620), "report_kernel": ("which", 700)}
 DESK, PHONE = 1000, 390  # pixels
 
 
@@ -53,16 +53,25 @@ def prepare(folder):
 
 def draw(step, command, folder):
     """Run a command and draw what a terminal would show."""
-    settings = {**os.environ, "FORCE_COLOR": "1", "COLUMNS": str(WIDTH), "TERM": "xterm-256color"}
+    settings = {
+        **os.environ,
+        "FORCE_COLOR": "1",
+        "PYTHONUNBUFFERED": "1",
+        "COLUMNS": str(WIDTH),
+        "TERM": "xterm-256color",
+    }
     done = subprocess.run(
         [sys.executable, "-m", *command.split()],
         cwd=folder,
         env=settings,
-        capture_output=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
         text=True,
         check=True,
     )
-    said = re.sub(r"\x1b\[[0-9;]*[A-LN-Za-ln-z]|[^\n]*\r", "", done.stderr + done.stdout)
+    said = re.sub(r"\x1b\[[0-9;]*[A-LN-Za-ln-z]|[^\n]*\r", "", done.stdout)
+    # on a terminal progress is a bar, which disappears
+    said = re.sub(r"^(\w.* \.\.\.|.* after \d+ seconds)\n", "", said, flags=re.MULTILINE)
     console = Console(record=True, width=WIDTH, file=open(os.devnull, "w"), force_terminal=True)
     console.print(Text(f"$ {command}", style="bold"))
     console.print(Text.from_ansi(said.strip()))

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from gramsmith.cli import group
 from test_docstrings import PUBLIC, methods_of
 
 ROOT = Path(__file__).parents[1]
@@ -191,4 +192,6 @@ def test_docstrings_are_in_plain_words():
             # without names of parameters and quoted values
             text = re.sub(r'^ *[\w, *]+ : |"\w+"', "", text or "", flags=re.MULTILINE)
             wrong += found(where, prose(text), EVERYWHERE)
+    for name, command in group.commands.items():
+        wrong += found(f"gramsmith {name}", command.help, EVERYWHERE)
     assert wrong == []

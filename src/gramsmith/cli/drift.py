@@ -17,7 +17,12 @@ SHOWN = 20  # rows of the table, those of the least p-values
 @click.command()
 @click.argument("reference", type=click.Path())
 @click.argument("new", type=click.Path())
-@click.option("--permutations", type=AT_LEAST_ONE, metavar="N", help="Shuffles; at least 500.")
+@click.option(
+    "--permutations",
+    type=AT_LEAST_ONE,
+    metavar="N",
+    help="Shuffles per test; by default as many as the number of tests needs.",
+)
 @click.option(
     "--seed",
     type=click.IntRange(0, 2**32 - 1),

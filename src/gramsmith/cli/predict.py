@@ -31,9 +31,7 @@ NOVEL = 0.99  # novelty from which a row is said to be unlike those of training
 @click.command()
 @click.argument("model", type=click.Path(path_type=Path))
 @click.argument("file", type=click.Path())
-@click.option(
-    "-o", "--output", type=click.Path(path_type=Path), help="Write csv there, not to the output."
-)
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="Write a CSV file there.")
 @click.option("--force", is_flag=True, help="Replace an existing output file.")
 @click.option("--json", "as_json", is_flag=True, help="Print the predictions as JSON.")
 @click.option("--proba", is_flag=True, help="Add the probability of every class or label.")
@@ -47,7 +45,7 @@ NOVEL = 0.99  # novelty from which a row is said to be unlike those of training
     "--sets",
     type=click.FloatRange(0, 1, min_open=True, max_open=True),
     metavar="SHARE",
-    help="Add the classes that a row may have: among them its own in this share of each class.",
+    help="Add sets of classes that hold the true one with this probability, such as 0.9.",
 )
 @click.option(
     "--threshold",
@@ -57,7 +55,10 @@ NOVEL = 0.99  # novelty from which a row is said to be unlike those of training
 )
 @click.option("--id", "identity", metavar="COL", help="The column that names rows, put first.")
 @click.option(
-    "--keep", multiple=True, metavar="COL", help="A column to copy beside the predictions; again."
+    "--keep",
+    multiple=True,
+    metavar="COL",
+    help="A column to copy beside the predictions; repeatable.",
 )
 @click.option(
     "--spreadsheet",
@@ -82,8 +83,8 @@ def predict(
 ) -> None:
     """Predict the rows of FILE with a stored MODEL.
 
-    FILE is a table as the model was trained on: raw, gaps and all. Columns are found by name, in
-    any order. Rows are numbered as in FILE; sequences also have their identifiers.
+    FILE is a table like the one of training, with missing values as they are. Columns are found by
+    name, in any order. Rows are numbered as in FILE; sequences also have their identifiers.
 
     \b
     Examples:

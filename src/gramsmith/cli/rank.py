@@ -130,8 +130,8 @@ def rank(
     """Rank kernels on the table FILE and fit a model.
 
     FILE is a csv, tsv, parquet, feather, xlsx, svmlight, npz, npy or FASTA file; text files may be
-    gzipped or zstandard, and - is the standard input. What each column is is found out and shown;
-    --role sets it.
+    gzipped or zstandard, and - is the standard input. The kind of every column is found out and
+    shown; --role sets it.
 
     \b
     Examples:
@@ -141,6 +141,7 @@ def rank(
       gramsmith rank sales.csv -t sold --role day=time --horizon 30
       gramsmith rank preise.csv -t preis --delimiter ';' --decimal ,
       gramsmith rank alloys.csv -t strength -t density -o run/
+      gramsmith rank reads.fasta --labels classes.csv -o run/
       gramsmith rank K.npy --labels labels.csv --precomputed -o run/
     """  # noqa: D301 - click wants the character
     from gramsmith.selection import Work
@@ -463,8 +464,7 @@ def show_columns(columns: Any) -> None:
         show_table(columns.HEAD[:-1], rows[:MOST_COLUMNS], err=True)
     more = len(rows) - MOST_COLUMNS
     if more > 0:
-        others = max(sum(map(bool, odd)) - MOST_COLUMNS, 0)
-        say(f"... and {more:,} more columns, {others:,} of them no plain numbers; --json has all.")
+        say(f"... and {more:,} more columns; --json has all.")
 
 
 def slowdown() -> float:

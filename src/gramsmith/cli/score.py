@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 @click.argument("model", type=click.Path(path_type=Path))
 @click.argument("file", type=click.Path())
 @click.option("--target", metavar="COL", multiple=True, help="The labels; default as in training.")
-@click.option("--groups", metavar="COL", help="Rows of one group are no independent rows.")
+@click.option("--groups", metavar="COL", help="Column of groups, whose rows are not independent.")
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="Write a page (HTML) there.")
 @click.option("--force", is_flag=True, help="Replace an existing page.")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
@@ -43,11 +43,11 @@ def score(
     as_json: bool,
     how: TableOptions,
 ) -> None:
-    """Score a stored MODEL on the labelled rows of FILE, beside what it promised.
+    """Score a stored MODEL on the labelled rows of FILE, beside the score that was expected.
 
-    The score with its interval, that of answers that look at no columns, whether sets of classes
-    and intervals hold as often as they should, what thresholds do, and whether the rows are like
-    those of training. Give rows that the model was not trained on: others prove nothing.
+    Also shown: the score of a constant answer, how often sets of classes and intervals hold the
+    truth, recall and precision at some thresholds, and whether the rows are like those of training.
+    Give rows that the model was not trained on: others prove nothing.
 
     \b
     Examples:

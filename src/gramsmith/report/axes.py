@@ -80,7 +80,7 @@ def strip_frame(ax: Any) -> Any:
 
 def list_rows(ax: Any, names: Sequence[str], xlabel: str) -> Any:
     """Name the rows of a picture from top to bottom, of which row k is at height -k."""
-    label_ticks(ax.yaxis, -np.arange(len(names)), names, 27)
+    label_ticks(ax.yaxis, -np.arange(len(names)), names, 30)
     ax.xaxis.get_major_locator().set_params(nbins=5)
     ax.tick_params(axis="y", length=0)
     ax.set_xlabel(shorten(xlabel))

@@ -25,6 +25,7 @@ from gramsmith.report.words import (
 INK = "#0b0c0d"
 
 WIDTH, HEIGHT = 4.2, 3.3  # of a picture, in inches
+HIGHER = {"scores": 4.2}  # ten names, some in two lines
 
 STYLE: dict[Any, Any] = {
     "svg.fonttype": "none",
@@ -270,7 +271,7 @@ def drawn(ranking: Any) -> dict[str, str]:
     found: dict[str, str] = {}
     for kind, plot in PICTURES.items():
         try:
-            found[kind] = draw(partial(plot, ranking))
+            found[kind] = draw(partial(plot, ranking), HIGHER.get(kind, HEIGHT))
         except NothingToDraw:
             continue
     return found
