@@ -34,7 +34,7 @@ from benchmarks.kept import Kept
 from benchmarks.measuring import processor
 from benchmarks.sets import SETS, available, data_folder, split
 from gramsmith.selection import AveragedClassifier, AveragedRegressor
-from gramsmith.selection.task import read_task
+from gramsmith.selection.kinds import read_task
 from gramsmith.tables import TableEncoder
 
 CLASSES = ("ida-banana", "ida-german", "ida-image", "ida-titanic", "ida-waveform", "keel-letter")

@@ -14,8 +14,8 @@ from gramsmith.selection import AveragedClassifier, AveragedRegressor, read
 from gramsmith.selection.average import TOWARDS_EQUAL, average, stacked
 from gramsmith.selection.estimate import bootstrap
 from gramsmith.selection.held_out import HeldOut, score
+from gramsmith.selection.kinds import read_task
 from gramsmith.selection.plan import MEMBERS
-from gramsmith.selection.task import read_task
 
 RNG = np.random.default_rng(1)
 X = RNG.normal(size=(160, 3))

@@ -15,7 +15,7 @@ from gramsmith.selection.candidates import (
     narrower,
     variant_candidates,
 )
-from gramsmith.selection.task import read_task
+from gramsmith.selection.kinds import read_task
 
 
 @pytest.fixture

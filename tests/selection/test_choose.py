@@ -8,10 +8,10 @@ import gramsmith as gs
 from gramsmith.selection import first_check, learn, read, verify
 from gramsmith.selection.candidates import default_candidates
 from gramsmith.selection.choose import Measured, choose, favourites, measure
+from gramsmith.selection.kinds import read_task
 from gramsmith.selection.plan import count_landmarks, make_plan
 from gramsmith.selection.problem import Problem
 from gramsmith.selection.samples import Samples
-from gramsmith.selection.task import read_task
 from gramsmith.selection.work import Work
 from gramsmith.solvers import RidgePath
 

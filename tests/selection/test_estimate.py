@@ -18,8 +18,8 @@ from gramsmith.selection.estimate import (
     wilson,
 )
 from gramsmith.selection.held_out import HeldOut, score
+from gramsmith.selection.kinds import read_task
 from gramsmith.selection.scores import Answers
-from gramsmith.selection.task import read_task
 
 N = 100
 ROWS = np.arange(N)

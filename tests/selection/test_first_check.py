@@ -9,8 +9,8 @@ import gramsmith as gs
 from gramsmith.selection import first_check
 from gramsmith.selection.candidates import Candidate, default_candidates
 from gramsmith.selection.first_check import check_by_halving, check_each
+from gramsmith.selection.kinds import read_task
 from gramsmith.selection.samples import Samples
-from gramsmith.selection.task import read_task
 from gramsmith.selection.work import Work
 from gramsmith.solvers import RidgePath
 

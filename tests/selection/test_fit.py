@@ -15,7 +15,7 @@ from gramsmith.machines.base import KernelClassifier
 from gramsmith.selection import Work, rank, read
 from gramsmith.selection.choose import choose
 from gramsmith.selection.fit import delivered_record, fit_machines, rehearse
-from gramsmith.selection.task import read_task
+from gramsmith.selection.kinds import read_task
 from gramsmith.selection.verify import _record, outermost, training_weights
 from gramsmith.solvers import RidgePath
 

@@ -11,8 +11,8 @@ from gramsmith.selection.held_out import (
     score,
     tied_with,
 )
+from gramsmith.selection.kinds import read_task
 from gramsmith.selection.scores import Answers
-from gramsmith.selection.task import read_task
 
 N = 120
 ROWS = np.arange(N)

@@ -12,8 +12,8 @@ from sklearn.utils import get_tags
 
 import gramsmith as gs
 from gramsmith.selection import AveragedRegressor, LabelsClassifier
+from gramsmith.selection.kinds import Labels, read_task
 from gramsmith.selection.scores import Answers
-from gramsmith.selection.task import Labels, read_task
 from gramsmith.storage.card import model_card
 
 RNG = np.random.default_rng(8)

@@ -20,8 +20,8 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import gramsmith as gs
 from gramsmith.selection import read
+from gramsmith.selection.kinds import read_task
 from gramsmith.selection.others import NAMED
-from gramsmith.selection.task import read_task
 from gramsmith.tables import TableEncoder
 
 KERNELS = {"wide": gs.Gaussian(3.0), "linear": gs.Linear()}

@@ -14,8 +14,8 @@ from sklearn.svm import SVR
 import gramsmith as gs
 from gramsmith.report.pictures import plot_output
 from gramsmith.selection import ModelPipeline
+from gramsmith.selection.kinds import Values, read_task
 from gramsmith.selection.scores import Answers
-from gramsmith.selection.task import Values, read_task
 from gramsmith.storage.card import model_card
 
 RNG = np.random.default_rng(5)

@@ -13,10 +13,11 @@ import gramsmith as gs
 from gramsmith.selection import read
 from gramsmith.selection.estimate import can_nest, next_period
 from gramsmith.selection.held_out import HeldOut
+from gramsmith.selection.kinds import read_task
 from gramsmith.selection.periods import Periods
 from gramsmith.selection.random_folds import dealt_out
 from gramsmith.selection.scores import Answers
-from gramsmith.selection.task import NoFolds, read_task
+from gramsmith.selection.task import NoFolds
 
 KERNELS = {"narrow": gs.Gaussian(0.5), "wide": gs.Gaussian(2.0), "linear": gs.Linear()}
 

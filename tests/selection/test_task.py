@@ -15,8 +15,8 @@ from sklearn.model_selection import KFold, PredefinedSplit, TimeSeriesSplit
 import gramsmith as gs
 from gramsmith.selection import Work, read
 from gramsmith.selection.choose import choose
+from gramsmith.selection.kinds import read_task
 from gramsmith.selection.scores import Answers, area_under_roc, positive_class
-from gramsmith.selection.task import read_task
 
 BINARY = np.array([0, 1] * 20)
 

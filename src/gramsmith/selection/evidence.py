@@ -24,11 +24,12 @@ from gramsmith.selection.candidates import Candidate
 from gramsmith.selection.choose import Findings, count_copies
 from gramsmith.selection.estimate import wilson
 from gramsmith.selection.held_out import LEVEL, HeldOut, Scored, compared, score
+from gramsmith.selection.kinds import Classes, Labels
 from gramsmith.selection.problem import Problem
 from gramsmith.selection.samples import Samples
 from gramsmith.selection.scores import Answers, class_of, positive_class
 from gramsmith.selection.sequences import SequenceReading, sequences_of
-from gramsmith.selection.task import Classes, Labels, NoFolds, Task
+from gramsmith.selection.task import NoFolds, Task
 from gramsmith.selection.thresholds import ThresholdTable, can_flag, threshold_table
 from gramsmith.selection.verify import fold_values
 from gramsmith.selection.work import Work

@@ -19,11 +19,12 @@ from gramsmith.kernels.definiteness import indefiniteness, is_semidefinite
 from gramsmith.kernels.finite import eager
 from gramsmith.measures import Measure, get_measure
 from gramsmith.selection.candidates import Candidate, named_candidates
+from gramsmith.selection.kinds import read_task
 from gramsmith.selection.others import Other, read_others
 from gramsmith.selection.periods import read_periods
 from gramsmith.selection.plan import Plan, make_plan
 from gramsmith.selection.samples import Samples, all_precomputed, read_samples
-from gramsmith.selection.task import Task, read_task
+from gramsmith.selection.task import Task
 
 Array = npt.NDArray[Any]
 

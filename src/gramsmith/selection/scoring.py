@@ -12,7 +12,8 @@ from sklearn.metrics import get_scorer_names
 
 from gramsmith.selection.estimate import Estimate, of_record
 from gramsmith.selection.held_out import HeldOut
-from gramsmith.selection.task import Classes, Labels, Task, Values
+from gramsmith.selection.kinds import Classes, Labels, Values
+from gramsmith.selection.task import Task
 from gramsmith.selection.thresholds import can_flag, share_with_interval, threshold_table
 from gramsmith.targets import as_labels, check_groups, check_weights, finite_values
 from gramsmith.targets import normalised_weights as normalised
