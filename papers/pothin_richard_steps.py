@@ -112,9 +112,9 @@ class RadiusMargin:
         K = mapped(S)(self.X)
         ball = solve_ball(K, C, start=self.start[0])
         margin = solve_l2svm(K, self.y, C, start=self.start[1])
-        self.start = ball.b, margin.a
-        G = (np.diag(ball.b) - np.outer(ball.b, ball.b)) / ball.r2
-        G -= np.outer(margin.coef, margin.coef) / margin.w2
+        self.start = ball.c, margin.a
+        G = (np.diag(ball.c) - np.outer(ball.c, ball.c)) / ball.r2
+        G -= np.outer(margin.c, margin.c) / margin.w2
         value = float(np.log(ball.r2) + np.log(margin.w2))
         return value, -pull_to_map(self.X, G * K, S)
 

@@ -18,7 +18,7 @@ def realisation(data_dir, name):
 def svm(kernel, X, y, X_new, y_new):
     """Support vectors and test error in percent of the L2-SVM with C = 100."""
     machine = solve_l2svm(kernel(X), y, 100.0)
-    wrong = np.sign(kernel(X_new, X) @ machine.coef + machine.bias) != y_new
+    wrong = np.sign(kernel(X_new, X) @ machine.c + machine.bias) != y_new
     return len(machine.support), 100 * wrong.mean()
 
 

@@ -22,7 +22,7 @@ def sample(seed, n=30, p=3):
 
 def radius_margin(K, y, C, start=None):
     """The bound R² |w|², and its two halves."""
-    a, b = (None, None) if start is None else (start.margin.a, start.ball.b)
+    a, b = (None, None) if start is None else (start.margin.a, start.ball.c)
     found, ball = solve_l2svm(K, y, C, start=a), solve_ball(K, C, start=b)
     done = found.converged and ball.converged
     return SimpleNamespace(bound=found.w2 * ball.r2, margin=found, ball=ball, converged=done)
@@ -37,7 +37,7 @@ def test_margin_against_libsvm(seed, C):
     assert found.bias == pytest.approx(bias, abs=1e-6)
     assert found.w2 == pytest.approx(w2, rel=1e-8)
     # On support vectors y f = 1 - a/C, with K and not K + I/C.
-    f = K @ found.coef + found.bias
+    f = K @ found.c + found.bias
     np.testing.assert_allclose((y * f)[found.support], 1 - found.a[found.support] / C, atol=1e-9)
 
 
@@ -50,7 +50,7 @@ def test_ball_against_slsqp(seed, C, kernel):
     found = solve_ball(K, C)
     assert found.converged
     assert found.r2 == pytest.approx(r2, rel=1e-7)
-    np.testing.assert_allclose(found.b, b, atol=1e-4)
+    np.testing.assert_allclose(found.c, b, atol=1e-4)
 
 
 @given(st.integers(0, 10**6), st.sampled_from([0.5, 20.0, 1e4]))
@@ -58,11 +58,11 @@ def test_ball_encloses_and_touches(seed, C):
     _, _, K = sample(seed)
     found = solve_ball(K, C)
     Kt = K + np.eye(len(K)) / C
-    squared = Kt.diagonal() - 2 * Kt @ found.b + found.b @ Kt @ found.b
+    squared = Kt.diagonal() - 2 * Kt @ found.c + found.c @ Kt @ found.c
     assert squared.max() <= found.r2 * (1 + 1e-9)
     np.testing.assert_allclose(squared[found.support], found.r2, rtol=1e-6)
-    assert found.b[found.support].sum() == pytest.approx(1.0)
-    assert len(found.support) == np.count_nonzero(found.b > 1e-8 * found.b.max()) > 0
+    assert found.c[found.support].sum() == pytest.approx(1.0)
+    assert len(found.support) == np.count_nonzero(found.c > 1e-8 * found.c.max()) > 0
 
 
 def test_warm_start_saves_steps(seed):
@@ -101,7 +101,7 @@ def test_weights_are_repetition(rng, seed):
 def test_gradient_of_the_bound(seed):
     _, y, K = sample(seed)
     m = radius_margin(K, y, 10.0)
-    a, b = m.margin.coef, m.ball.b
+    a, b = m.margin.c, m.ball.c
     G = m.margin.w2 * (np.diag(b) - np.outer(b, b)) - m.ball.r2 * np.outer(a, a)
     D = np.random.default_rng(seed).normal(size=K.shape)
     D, h = D + D.T, 1e-6
@@ -134,7 +134,7 @@ def test_a_ball_far_from_the_origin_is_the_same_ball(rng, C):
         ball = solve_ball(far @ far.T, C)
         assert ball.converged
         Kt = X @ X.T + np.eye(40) / C
-        squared = Kt.diagonal() - 2 * Kt @ ball.b + ball.b @ Kt @ ball.b
+        squared = Kt.diagonal() - 2 * Kt @ ball.c + ball.c @ Kt @ ball.c
         assert squared.max() == pytest.approx(solve_ball(X @ X.T, C).r2, rel=1e-5)
 
 
@@ -155,7 +155,7 @@ def test_digits_that_an_offset_took_are_said_to_be_gone(rng, offset, C):
         return
     near, found = solve_l2svm(X @ X.T, y, C), solve_l2svm(far @ far.T, y, C)
     slacks = [
-        np.maximum(1.0 - y * (Z @ Z.T @ part.coef + part.bias), 0.0)
+        np.maximum(1.0 - y * (Z @ Z.T @ part.c + part.bias), 0.0)
         for Z, part in ((X, near), (far, found))
     ]
     if found.converged:
@@ -187,13 +187,13 @@ def test_points_on_a_grid_are_solved_or_said_not_to_be(C):
         said += [ball.converged, found.converged]
         if ball.converged:
             Kt = K + np.eye(40) / C
-            squared = Kt.diagonal() - 2 * Kt @ ball.b + ball.b @ Kt @ ball.b
+            squared = Kt.diagonal() - 2 * Kt @ ball.c + ball.c @ Kt @ ball.c
             assert squared.max() == pytest.approx(ball.r2, rel=1e-4)
         if found.converged:
             # the slacks that the machine leaves are those that its coefficients stand for
-            slack = np.maximum(1.0 - y * (K @ found.coef + found.bias), 0.0)
+            slack = np.maximum(1.0 - y * (K @ found.c + found.bias), 0.0)
             np.testing.assert_allclose(slack, found.a / C, atol=1e-5)
-            assert found.coef.sum() == pytest.approx(0.0, abs=1e-5 * found.a.sum())
+            assert found.c.sum() == pytest.approx(0.0, abs=1e-5 * found.a.sum())
     # at 1e9 rounding decides in one of ten: .90 to .93 were seen on one machine
     assert np.mean(said) == 1.0 if C < 1e7 else np.mean(said) > 0.85
 
@@ -220,7 +220,7 @@ def problem(rng, n, C, width):
 
 def violation(K, t, s, r, total, found):
     """Largest breach of: the sum, the signs, and s z <= R |c| with equality where c is not zero."""
-    z = t - K @ found.c - found.b
+    z = t - K @ found.c - found.bias
     on = found.active
     return max(
         abs(found.c.sum() - total),
@@ -307,8 +307,8 @@ def test_a_ball_is_right_or_says_that_it_is_not(C):
         for times in (1, 2, 5):
             rows = np.repeat(np.arange(len(K)), times)
             ball = solve_ball(K[np.ix_(rows, rows)], C)
-            assert ball.b.min() >= 0
-            assert ball.b.sum() == pytest.approx(1.0)
+            assert ball.c.min() >= 0
+            assert ball.c.sum() == pytest.approx(1.0)
             if ball.converged:
                 assert ball.r2 == pytest.approx(r2, rel=1e-3)
             else:

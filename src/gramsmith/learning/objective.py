@@ -263,10 +263,10 @@ class RadiusMargin:
         ones = target.V[:, 1:] if target.V.shape[1] == 2 else target.V
         Y = 2.0 * ones - 1.0
         warm = (
-            self.ball is not None and len(self.ball.b) == len(K) and len(self.margins) == len(Y.T)
+            self.ball is not None and len(self.ball.c) == len(K) and len(self.margins) == len(Y.T)
         )
         starts = [margin.a for margin in self.margins] if warm else [None] * len(Y.T)
-        self.ball = solve_ball(K, self.C, start=self.ball.b if warm and self.ball else None)
+        self.ball = solve_ball(K, self.C, start=self.ball.c if warm and self.ball else None)
         self.margins = [
             solve_l2svm(K, y, self.C, start=start) for y, start in zip(Y.T, starts, strict=True)
         ]
@@ -274,7 +274,7 @@ class RadiusMargin:
             if not (outcome.converged or self.warned):  # once says enough: it solves at every step
                 self.warned = True
                 warn_unless_converged(outcome, self.name)
-        b, r2, w2 = self.ball.b, self.ball.r2, sum(margin.w2 for margin in self.margins)
+        b, r2, w2 = self.ball.c, self.ball.r2, sum(margin.w2 for margin in self.margins)
         if w2 <= 0 or r2 <= 0:
             return np.inf, None
         value = float(np.log(w2) + np.log(r2))
@@ -282,7 +282,7 @@ class RadiusMargin:
             return value, None
         dw2 = np.zeros_like(K)
         for margin in self.margins:
-            dw2 -= np.outer(margin.coef, margin.coef)
+            dw2 -= np.outer(margin.c, margin.c)
         return value, dw2 / w2 + (np.diag(b) - np.outer(b, b)) / r2
 
 

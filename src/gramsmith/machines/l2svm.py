@@ -114,7 +114,7 @@ class L2SVC(PairwiseVotes):
             warn_unless_converged(solution, f"L2SVC (classes {labels[0]!r} and {labels[1]!r})")
             self._say(f"{labels[0]!r} v {labels[1]!r}: {solution.n_iter} steps")
             support = solution.support
-            coefficients[rows[support], k] = solution.coef[support]
+            coefficients[rows[support], k] = solution.c[support]
             biases[k], norms[k] = solution.bias, solution.w2
             outcomes: list[Any] = [solution]
             if radius:

@@ -36,27 +36,38 @@ DIGITS = 1e-3  # error by the rounding of K, of slacks or relative of R², above
 
 
 @dataclass(frozen=True, kw_only=True)
-class MarginSolution(Outcome):
-    """The L2-SVM."""
+class ConeSolution(Outcome):
+    """Coefficients c, multiplier of 1'c = p and active set of the programme above."""
 
-    a: Array  # dual variables, a_i >= 0 and y'a = 0, (n,)
-    coef: Array  # a_i y_i, so that f(x) = Σ_i coef_i k(x_i, x) + bias, (n,)
+    c: Array  # (n,)
     bias: float
-    w2: float  # |w|² = max 2 1'a - (a*y)'(K + I/C)(a*y), one over the squared margin
-    support: Array  # indices with a_i > 1e-8 max a
-    # what was added to the diagonal because K + I/C was singular to working precision
+    active: Array  # where s_i c_i > 0, (n,)
+    # what was added to the diagonal because K + R was singular to working precision
     jitter: float = 0.0
+
+    @property
+    def support(self) -> Array:
+        """The indices with |c_i| > 1e-8 max |c|."""
+        return np.flatnonzero(np.abs(self.c) > 1e-8 * np.abs(self.c).max())
 
 
 @dataclass(frozen=True, kw_only=True)
-class BallSolution(Outcome):
-    """The smallest ball around the points of feature space."""
+class MarginSolution(ConeSolution):
+    """The L2-SVM, f(x) = Σ_i c_i k(x_i, x) + bias with c_i = a_i y_i."""
 
-    b: Array  # weights of the centre Σ_i b_i φ_i, b_i >= 0 and 1'b = 1, (n,)
-    r2: float  # R² = max b'diag(K + I/C) - b'(K + I/C)b
-    support: Array  # indices with b_i > 1e-8 max b
-    # what was added to the diagonal because K + I/C was singular to working precision
-    jitter: float = 0.0
+    w2: float  # |w|² = max 2 1'a - (a*y)'(K + I/C)(a*y), one over the squared margin
+
+    @property
+    def a(self) -> Array:
+        """The dual variables, a_i >= 0 and y'a = 0."""
+        return np.abs(self.c)
+
+
+@dataclass(frozen=True, kw_only=True)
+class BallSolution(ConeSolution):
+    """The smallest ball around the points of feature space, of centre Σ_i c_i φ_i, 1'c = 1."""
+
+    r2: float  # R² = max c'diag(K + I/C) - c'(K + I/C)c
 
 
 def _diagonal(C: float, n: int, sample_weight: Array | None) -> Array:
@@ -93,17 +104,10 @@ def solve_l2svm(
         active = None
     r = _diagonal(C, len(y), sample_weight)
     cone = solve_cone(np.asarray(K, dtype=np.float64), y, y, r, 0.0, active, max_iter)
-    a = np.abs(cone.c)
-    solution = MarginSolution(
-        a=a,
-        coef=cone.c,
-        bias=cone.b,
-        w2=float(a.sum()),  # at the optimum (a*y)'(K + I/C)(a*y) = 1'a
-        support=np.flatnonzero(a > 1e-8 * a.max()),
-        **cone.outcome,
-    )
+    # at the optimum (a*y)'(K + I/C)(a*y) = 1'a
+    solution = MarginSolution(**vars(cone), w2=float(np.abs(cone.c).sum()))
     # Every decision value is a sum of K_ij c_j, rounded independently.
-    error = EPS * float(np.abs(K).max()) * float(np.linalg.norm(a))
+    error = EPS * float(np.abs(K).max()) * float(np.linalg.norm(cone.c))
     return _with_rounding(solution, error, "slacks")
 
 
@@ -133,32 +137,12 @@ def solve_ball(
     row = K.mean(axis=1)
     squared = d - 2.0 * row + float(row.mean())
     u = b - 1.0 / n
-    solution = BallSolution(
-        b=b,
-        r2=max(float(b @ squared - u @ (K @ u) - (b * r) @ b), 0.0),
-        support=np.flatnonzero(b > 1e-8 * b.max()),
-        **cone.outcome,
-    )
+    r2 = max(float(b @ squared - u @ (K @ u) - (b * r) @ b), 0.0)
+    solution = BallSolution(**vars(replace(cone, c=b)), r2=r2)
     largest = float(np.abs(K).max(initial=0.0)) if np.ptp(K) else 0.0  # equal points are exact
     # R² is a difference of two sums of K, each rounded.
     error = 4.0 * EPS * largest / max(solution.r2, float(np.finfo(float).tiny))
     return _with_rounding(solution, error, "R²")
-
-
-@dataclass(frozen=True, kw_only=True)
-class ConeSolution(Outcome):
-    """Coefficients c, offset b and active set of the programme above."""
-
-    c: Array  # (n,)
-    b: float  # multiplier of 1'c = p
-    active: Array  # where s_i c_i > 0, (n,)
-    # what was added to the diagonal because K + R was singular to working precision
-    jitter: float = 0.0
-
-    @property
-    def outcome(self) -> dict[str, Any]:
-        """How the iteration ended."""
-        return {name: getattr(self, name) for name in ("status", "advice", "n_iter", "jitter")}
 
 
 def solve_cone(
@@ -197,7 +181,7 @@ def solve_cone(
     return replace(
         solution,
         # the row means are small, so that a sum of c that rounding moved off `total` does no harm
-        b=solution.b - float(row @ solution.c) - 0.5 * grand * total,
+        bias=solution.bias - float(row @ solution.c) - 0.5 * grand * total,
         jitter=solution.jitter + float(np.max(least - r, initial=0.0)),
     )
 
@@ -265,7 +249,7 @@ class _Programme:
         advice = {"max_iter": f"Raise max_iter above {max_iter} or lower C.", "stalled": "Lower C."}
         return ConeSolution(
             c=c,
-            b=at.b,
+            bias=at.b,
             active=c != 0,
             jitter=self.jitter,
             status=status,
