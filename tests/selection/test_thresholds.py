@@ -7,7 +7,7 @@ import pytest
 from sklearn.metrics import precision_score, recall_score
 
 import gramsmith as gs
-from gramsmith.selection.thresholds import held_out_probabilities
+from gramsmith.selection.thresholds import held_out_probabilities, shown_probability
 
 RNG = np.random.default_rng(4)
 KERNELS = {"linear": "linear", "wide": gs.Gaussian(2.0)}
@@ -120,3 +120,8 @@ def test_what_is_refused():
         gs.threshold_table(model, of="nobody")
     with pytest.raises(ValueError, match="shares between"):
         gs.threshold_table(model, shares=[20])
+
+
+def test_thresholds_near_one_differ_from_one():
+    shown = [shown_probability(p) for p in (0.5, 0.98049, 0.99954, 0.9999987, 1.0, 0.00012)]
+    assert shown == ["0.500", "0.980", "0.99954", "0.9999987", "1.0000000000", "0.00012"]

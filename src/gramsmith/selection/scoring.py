@@ -14,7 +14,12 @@ from gramsmith.selection.estimate import Estimate, of_record
 from gramsmith.selection.held_out import HeldOut
 from gramsmith.selection.kinds import Classes, Labels, Values
 from gramsmith.selection.task import Task
-from gramsmith.selection.thresholds import can_flag, share_with_interval, threshold_table
+from gramsmith.selection.thresholds import (
+    can_flag,
+    share_with_interval,
+    shown_probability,
+    threshold_table,
+)
 from gramsmith.targets import as_labels, check_groups, check_weights, finite_values
 from gramsmith.targets import normalised_weights as normalised
 
@@ -155,7 +160,7 @@ def _held(model: Any, X: Any, task: Task) -> Any:
         for row in table.rows:
             flag = p >= row.threshold
             if case.any() and flag.any():
-                at = f"of {table.of!r} from {row.threshold:.3f}"
+                at = f"of {table.of!r} from {shown_probability(row.threshold)}"
                 yield _share(f"recall {at}", row.recall_low, flag[case], task, rows[case])
                 yield _share(f"precision {at}", row.precision_low, case[flag], task, rows[flag])
 

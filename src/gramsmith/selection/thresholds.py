@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -79,7 +80,7 @@ class ThresholdTable:
         body = [
             [
                 f"{row.share:.1%}",
-                f"{row.threshold:.3f}",
+                shown_probability(row.threshold),
                 _with_interval(row.recall, row.recall_low, row.recall_high),
                 _with_interval(row.precision, row.precision_low, row.precision_high),
             ]
@@ -97,6 +98,12 @@ class ThresholdTable:
 
     def _repr_html_(self) -> str:
         return html_table(*self.table)
+
+
+def shown_probability(p: float) -> str:
+    """Return a probability with two digits of its distance from 0 or 1, and three decimals."""
+    edge = max(min(p, 1.0 - p), 1e-9)
+    return f"{p:.{max(3, 1 - math.floor(math.log10(edge)))}f}"
 
 
 def _with_interval(share: float, low: float, high: float) -> str:
