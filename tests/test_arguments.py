@@ -228,8 +228,3 @@ def test_what_holds_no_samples_is_refused(kernel):
 def test_one_number_is_no_target():
     with pytest.raises(ValueError, match="one target per sample"):
         gs.L2SVC(gs.Spectrum(2)).fit(["ab", "bc"], 3)
-
-
-def test_an_array_is_no_name_of_a_kernel(ranking):
-    with pytest.raises(ValueError, match="Expected a kernel of this ranking"):
-        ranking.explain(np.zeros(3))

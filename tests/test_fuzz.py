@@ -141,7 +141,6 @@ FOUND = {
     "texts as a kernel matrix": lambda: gs.evaluate("precomputed", calls.TEXTS, Y),
     "an array as a kernel of a table": lambda: gs.evaluate("rbf", X, Y)[X, "cka"],
     "a key of a table": lambda: gs.evaluate("rbf", X, Y)["rbf"],
-    "an array to explain": lambda: gs.rank_kernels(X, Y, ["rbf"], cv=2).explain(X),
     "an array as a picture": lambda: gs.rank_kernels(X, Y, ["rbf"], cv=2).plot(X),
     "a callback that returns an array": lambda: gs.KernelLearner(callback=lambda numbers: X).fit(
         X, Y

@@ -309,15 +309,6 @@ def test_printed_table(ranking):
     assert "more kernels" in text
 
 
-def test_explain(ranking):
-    assert "which is what is fitted" in ranking.explain() == ranking.explain("average")
-    assert "Rank 1 of" in ranking.explain(ranking.records[0]["kernel"])
-    last = ranking.records[-1]["kernel"]
-    assert last in ranking.explain(last)
-    with pytest.raises(ValueError, match="'linear'"):
-        ranking.explain("linaer")
-
-
 def test_notebook_table_escapes(ranking, monkeypatch):
     hostile = [{**r, "kernel": "<script>"} for r in ranking.records]
     monkeypatch.setitem(ranking.__dict__, "records", hostile)
@@ -365,7 +356,6 @@ def test_measures_of_the_user(circle):
     for record in found.records:
         assert record["distance"] == pytest.approx(2.0 - 2.0 * record["cka"])
     assert "distance ↓" in repr(found)
-    assert "distance = " in found.explain("rbf")
     assert found.measures == {"cka": True, "distance": False}
     with pytest.raises(ValueError, match="among"):
         gs.rank_kernels(*circle, measures=["no such measure"])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 import platform
 import shlex
@@ -21,7 +20,6 @@ from sklearn.metrics import roc_auc_score
 from sklearn.pipeline import Pipeline
 
 from gramsmith import __version__
-from gramsmith.arguments import abridged, is_one_of
 from gramsmith.machines.averages import first_machine
 
 Array = npt.NDArray[Any]
@@ -485,58 +483,6 @@ def _columns(model: Any) -> list[list[str]] | None:
         for j, kind in enumerate(encoder.kinds_.tolist())
     ]
     return [[str(name), role] for name, role in zip(encoder.column_names(), roles, strict=True)]
-
-
-def explain(found: Any, records: Records, name: str | None) -> str:
-    """Return what is known about one kernel, or about the average; default what is fitted."""
-    names = [r["kernel"] for r in records]
-    if found.average is not None and (name is None or is_one_of(name, ["average"])):
-        return _explain_average(found, records)
-    name = names[0] if name is None else name
-    if not is_one_of(name, names):
-        near = difflib.get_close_matches(str(name)[:200], names, 3) or names[:3]
-        raise ValueError(
-            f"Expected a kernel of this ranking, got {abridged(name)}. "
-            f"Perhaps {listed([repr(n) for n in near], 'or')}."
-        )
-    record, score = records[names.index(name)], found.task.score.name
-    said = f"{score} {number(record['first_check'])} in the first check, by ridge regression."
-    if record["score"] is not None:
-        machine = DESCRIPTIONS.get(record["machine"], record["machine"])
-        value = with_error(record["score"], record["score_error"])
-        said = f"{score} {value} by {record['verified']} of {machine}; {said}"
-    lines = [
-        f"{name}: {found.measures.kernels[name].formula()}",
-        f"Rank {record['rank']} of {len(records)}"
-        + (", tied with the best." if record["tied"] else "."),
-        said,
-    ]
-    liked = [m for m, favourite in found.favourites.items() if favourite == name]
-    if liked:
-        lines.append(f"Favourite of {listed(liked)}.")
-    elif record["score"] is None:
-        lines.append("Not on the short list: neither the measures nor the check favoured it.")
-    for measure in found.measures.measures.values():
-        better = "higher" if measure.higher_is_better else "lower"
-        meaning = f"{MEANING[measure.name]}; " if measure.name in MEANING else ""
-        value = with_error(record[measure.name], record[f"{measure.name}_error"])
-        lines.append(f"  {measure.name} = {value} ({meaning}{better} is better)")
-    return "\n".join(lines)
-
-
-def _explain_average(found: Any, records: Records) -> str:
-    """Return what is known about the average that is fitted."""
-    name, result = found.task.score.name, found.result
-    value = with_error(-result.loss, result.error)
-    lines = [
-        f"average: {_kernels(found)}",
-        f"{name} {value} by cross-validation of the average, which is what is fitted.",
-    ]
-    for record in records:
-        if record["weight"] is not None:
-            alone = with_error(record["score"], record["score_error"])
-            lines.append(f"  {record['weight']:.0%} {record['kernel']}: {name} {alone} alone")
-    return "\n".join(lines)
 
 
 # ---- the page -----------------------------------------------------------------------------------

@@ -55,7 +55,6 @@ class Findings:
     candidates: tuple[Candidate, ...]  # with the learned ones
     checks: tuple[Check, ...]  # the first check of each
     measures: Evaluation  # of all candidates, with errors for the short list
-    favourites: dict[str, str]  # measure -> name of the candidate it prefers
     short: tuple[int, ...]  # the short list: those that were worth cross-validation
     results: dict[int, Scored]  # their held-out records, as far as there was time
     order: tuple[int, ...]  # all candidates from best to worst
@@ -137,7 +136,6 @@ def choose(problem: Problem, work: Work, *, shown: bool = True) -> Findings:
             candidates=tuple(candidates),
             checks=tuple(checks),
             measures=measured.table(names if shown else ()),
-            favourites=liked,
             short=tuple(short),
             results=results,
             order=tuple(order),

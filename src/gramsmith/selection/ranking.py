@@ -643,20 +643,6 @@ class KernelRanking:
         """Return the ranking as a pandas data frame, one row per kernel, indexed by rank."""
         return records_frame(self.records).set_index("rank")
 
-    def explain(self, name: str | None = None) -> str:
-        """Return what is known about one kernel, in words.
-
-        Parameters
-        ----------
-        name : str, optional
-            A kernel of the ranking, or "average"; default what is fitted.
-
-        Returns
-        -------
-        str
-        """
-        return words.explain(self._findings, self.records, name)
-
     # ---- as a table -------------------------------------------------------------------------
 
     def _table(self, limit: int = SHOWN) -> tuple[list[str], list[list[str]]]:

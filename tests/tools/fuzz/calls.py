@@ -304,7 +304,7 @@ NAMES = sorted(PUBLIC)
 SLOW = {"rank_kernels", "penalty_path", "TwoGaussianLearner", "bandwidth_path", "TransformLearner"}
 METHODS = ("predict", "decision_function", "predict_proba", "transform", "score", "matrix")
 METHODS += ("predict_interval", "predict_log_proba", "fit_transform", "partial_fit", "set_params")
-METHODS += ("get_feature_names_out", "best", "scores", "ties", "explain", "toarray", "block")
+METHODS += ("get_feature_names_out", "best", "scores", "ties", "toarray", "block")
 
 
 def _draw(kind: str, rng: np.random.Generator) -> object:
