@@ -17,12 +17,12 @@ from threadpoolctl import threadpool_limits
 
 import gramsmith as gs
 from gramsmith.kernels import Kernel
+from gramsmith.kernels.finite import as_stored
 from gramsmith.machines import base
 from gramsmith.machines.base import (
     KernelClassifier,
     KernelRegressor,
     as_samples,
-    as_stored,
     is_function,
     is_symbolic,
 )

@@ -169,3 +169,10 @@ def check_values(K: Any, kernel: Any) -> None:
         "Scale the features (StandardScaler), make gamma or the degree smaller, or see where a "
         "function of your own divides or takes a root."
     )
+
+
+def as_stored(X: Any, kept: Any) -> Any:
+    """Return a block of new samples, sparse if the kept samples are and dense if they are not."""
+    if sp.issparse(X) and not sp.issparse(kept):
+        return X.toarray()
+    return sp.csr_array(X) if sp.issparse(kept) and not sp.issparse(X) else X

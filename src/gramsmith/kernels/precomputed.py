@@ -96,6 +96,12 @@ class Precomputed(Kernel):
         return np.asarray(np.diagonal(self.check_input(X)), dtype=np.float64)
 
 
+def is_precomputed(kernel: Any) -> bool:
+    """Return whether a kernel, or its name, stands for matrices instead of samples."""
+    named = isinstance(kernel, str) and kernel == "precomputed"
+    return named or isinstance(kernel, Precomputed)
+
+
 def rests_on_matrix(kernel: Kernel) -> bool:
     """Return whether a kernel is made of precomputed values, as a multiple of them is."""
     return isinstance(kernel, Precomputed) or any(map(rests_on_matrix, kernel.children().values()))

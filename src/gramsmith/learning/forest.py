@@ -17,7 +17,6 @@ from sklearn.tree import DecisionTreeRegressor, ExtraTreeRegressor
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from gramsmith.kernels import Gaussian, Leaves, Scaled, Sum, default_kernel
-from gramsmith.kernels.symbolic import refuse_symbols
 from gramsmith.learning.cross_fit import ROWS, WIDTH, choose_width, subsample
 from gramsmith.learning.learner import Learner, Path, Samples
 from gramsmith.learning.monitor import asks_to_stop, tell_row
@@ -130,6 +129,8 @@ class ForestLearner(Learner):
     }
     _stored: ClassVar[dict[str, str]] = {"feature_importances_": "array p", "history_": "value"}
 
+    _dense_rows = True
+
     def search(self, X: Any, target: Target, rng: Any) -> LeavesPath:
         """Return the path from a Gaussian to the kernel of the leaves of trees."""
         X = np.asarray(X, dtype=np.float64)
@@ -197,20 +198,11 @@ class ForestLearner(Learner):
         super()._check_options()
         self._engine()  # trees need none, but no nonsense is let pass
 
-    def _check_samples(self, X: Any, y: Any, sample_weight: Any = None) -> tuple[Any, Any]:
-        refuse_symbols("ForestLearner", X)
-        return super()._check_samples(X, y)
-
     def _set_fitted(
         self, path: Any, width: float | None, samples: Samples, fold_paths: list[Any]
     ) -> None:
         self.kernel_ = path.kernel(self.keep_, width)
         self.feature_importances_ = path.importances
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = False
-        return tags
 
 
 def _as_kernel(trees: list[Any], levels: list[Array]) -> Leaves:

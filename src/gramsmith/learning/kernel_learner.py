@@ -23,7 +23,6 @@ from gramsmith.learning.ascent import (
 )
 from gramsmith.learning.coordinates import Coordinates, make_coordinates
 from gramsmith.learning.learner import Learner, Path, Samples
-from gramsmith.learning.monitor import Monitor
 from gramsmith.learning.objective import Array, KernelObjective
 from gramsmith.parameters import with_parameters
 from gramsmith.solvers import Outcome
@@ -134,10 +133,12 @@ class KernelLearner(Learner):
         problem = Problem(kernel, coordinates, objective)
 
         def climb(theta: Array) -> Ascent:
+            monitor = self._monitor()
+            monitor.parameters = coordinates.values
             return maximise(
                 problem,
                 theta,
-                Monitor("KernelLearner", None, 10, self.verbose, self.callback, coordinates.values),
+                monitor,
                 solver=self.solver,
                 limits=coordinates.limits,
                 step_limits=make_step_limits(coordinates),
@@ -166,11 +167,6 @@ class KernelLearner(Learner):
         size = max(float(np.abs(theta[~log]).mean()), 1.0) if not log.all() else 1.0
         drawn = rng.standard_normal((int(self.n_starts) - 1, len(theta)))
         return [theta, *(theta + np.where(log, 1.0, size) * step for step in drawn)]
-
-    def _check_samples(self, X: Any, y: Any, sample_weight: Any = None) -> tuple[Any, Any]:
-        if isinstance(self.kernel, Kernel) and not self.kernel.requires_vector_input:
-            return X, y
-        return super()._check_samples(X, y)
 
     def _set_fitted(
         self, path: Any, width: float | None, samples: Samples, fold_paths: list[Any]

@@ -25,7 +25,9 @@ from gramsmith.arguments import check_params
 from gramsmith.gram import ENGINES, Engine, SharesEngine, as_engine
 from gramsmith.gram.threads import dense_work
 from gramsmith.gram.views import Views, count_rows, take_rows
+from gramsmith.kernels import Kernel
 from gramsmith.kernels.finite import checked_data
+from gramsmith.kernels.symbolic import refuse_symbols
 from gramsmith.learning.ascent import BROKEN_OFF, FEW_ITERATIONS, ITERATIONS
 from gramsmith.learning.cross_fit import (
     ROWS,
@@ -37,7 +39,7 @@ from gramsmith.learning.cross_fit import (
     make_folds,
     subsample,
 )
-from gramsmith.learning.monitor import Callback, Stopped
+from gramsmith.learning.monitor import Callback, Monitor, Stopped
 from gramsmith.learning.objective import get_objective, responses
 from gramsmith.measures import Measure, Undefined
 from gramsmith.parameters import forget_optional, with_parameters
@@ -217,6 +219,7 @@ class Learner(SharesEngine, BaseEstimator):
         "keep_curve_": "value?",
     }
     _stored_upgrades: ClassVar[dict[int, Any]] = {2: _renamed}
+    _dense_rows: ClassVar[bool] = False  # whether samples must be dense rows of numbers
     _mistakes: ClassVar[bool] = False  # whether classes are judged by mistakes, see `cross_fit`
 
     def search(self, X: Any, target: Target, rng: Any) -> Path:
@@ -335,7 +338,12 @@ class Learner(SharesEngine, BaseEstimator):
             get_objective(self.measure)
 
     def _check_samples(self, X: Any, y: Any, sample_weight: Any = None) -> tuple[Any, Any]:
-        """Return numeric samples and targets, checked."""
+        """Return samples and targets, checked where they are numeric."""
+        kernel = getattr(self, "kernel", None)
+        if self._dense_rows:
+            refuse_symbols(type(self).__name__, X)
+        elif isinstance(kernel, Kernel) and not kernel.requires_vector_input:
+            return X, y
         sparse = self.__sklearn_tags__().input_tags.sparse
         checked: tuple[Any, Any] = checked_data(
             self,
@@ -428,6 +436,10 @@ class Learner(SharesEngine, BaseEstimator):
         asked = getattr(self, "max_iter", None)
         return int(asked or (FEW_ITERATIONS if self._crossing else ITERATIONS))
 
+    def _monitor(self, patience: int = 10) -> Monitor:
+        """Return what is told of every iteration of a search."""
+        return Monitor(type(self).__name__, None, patience, self.verbose, self.callback)
+
     def _engine(self) -> Engine:
         """Return who evaluates tiles."""
         return as_engine(self.engine, self.n_jobs, self.memory)
@@ -480,7 +492,7 @@ class Learner(SharesEngine, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         tags.target_tags.multi_output = True
-        tags.input_tags.sparse = True
+        tags.input_tags.sparse = not self._dense_rows
         return tags
 
 

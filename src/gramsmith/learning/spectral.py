@@ -8,7 +8,6 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-import scipy.sparse as sp
 from scipy.linalg import eigh, solve_triangular
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
 from sklearn.exceptions import ConvergenceWarning
@@ -18,10 +17,10 @@ from sklearn.utils.validation import check_is_fitted
 from gramsmith.arguments import counted
 from gramsmith.gram import Gram
 from gramsmith.gram.views import count_rows, take_rows
-from gramsmith.kernels import Composed, Kernel, Linear, LinearMap, Precomputed, default_kernel
-from gramsmith.kernels.finite import checked_data
+from gramsmith.kernels import Composed, Kernel, Linear, LinearMap, default_kernel
+from gramsmith.kernels.finite import as_stored, checked_data
 from gramsmith.kernels.maps import SampleMap
-from gramsmith.kernels.precomputed import rests_on_matrix
+from gramsmith.kernels.precomputed import is_precomputed, rests_on_matrix
 from gramsmith.learning.cross_fit import ROWS, Matrix, subsample
 from gramsmith.learning.learner import Learner, Path, Samples
 from gramsmith.learning.mixture import climb_shares
@@ -93,16 +92,10 @@ class SpectralMap(SampleMap):
         m = self.coef.shape[0]
         step = max(1, AT_ONCE // max(m, 1))
         parts = [
-            self.kernel(self._alike(X[i : i + step]), self.samples) @ self.coef
+            self.kernel(as_stored(X[i : i + step], self.samples), self.samples) @ self.coef
             for i in range(0, count, step)
         ]
         return np.vstack(parts) if parts else np.empty((0, self.coef.shape[1]))
-
-    def _alike(self, block: Any) -> Any:
-        """Return a block of rows, sparse if the samples are and dense if they are not."""
-        if sp.issparse(self.samples) == sp.issparse(block):
-            return block
-        return block.toarray() if sp.issparse(block) else sp.csr_array(block)
 
 
 class DirectionsObjective(KernelObjective):
@@ -431,8 +424,7 @@ class SpectralAligner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner
     # ---- what differs from other learners -------------------------------------------------------
 
     def _is_pairwise(self) -> bool:
-        named = isinstance(self.kernel, str) and self.kernel == "precomputed"
-        return named or isinstance(self.kernel, Precomputed)
+        return is_precomputed(self.kernel)
 
     def _columns(self, X: Any, rows: Array, learned: Array) -> Any:
         """Return rows of X, of a kernel matrix also the columns: what was learned from."""
@@ -443,11 +435,6 @@ class SpectralAligner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner
 
     def _rows_to_search(self, target: Target, rows: Array, seed: int) -> Array:
         return rows  # of which only the climb of the weights takes a limited number
-
-    def _check_samples(self, X: Any, y: Any, sample_weight: Any = None) -> tuple[Any, Any]:
-        if isinstance(self.kernel, Kernel) and not self.kernel.requires_vector_input:
-            return X, y
-        return super()._check_samples(X, y)
 
     def _matrix(self, path: Any, X: Any, learned: Array) -> Matrix:
         def matrix(amount: float, width: float, rows: Array, columns: Array | None) -> Array:

@@ -28,7 +28,6 @@ from gramsmith.kernels import (
     column_moments,
 )
 from gramsmith.kernels.finite import checked_data
-from gramsmith.kernels.symbolic import refuse_symbols
 from gramsmith.learning.agop import (
     follow_gradients,
     largest_directions,
@@ -318,7 +317,7 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learne
         spread, variance = deviations(X, w), np.asarray(column_moments(X, w)[1])
         least, ascent = LEAST, None
         if self.solver == "outer_product":
-            monitor = Monitor("TransformLearner", None, 0, self.verbose, self.callback)
+            monitor = self._monitor()
             steps = REGRESSIONS if self.max_iter is None else int(self.max_iter)
             ascent, S = follow_gradients(base, X, target, S, steps, monitor, 0, self._engine())
         elif self._crossing and self.init is None:
@@ -393,7 +392,7 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learne
                 other.set_params(max_iter=PREPARATION, l1=0.0, l2=0.0, callback=None, verbose=0)
                 wide = other._climb(base, X, target, S, spread, rng)[1]
             S = wide
-        monitor = Monitor("TransformLearner", None, self.patience, self.verbose, self.callback)
+        monitor = self._monitor(self.patience)
         penalty = self._penalty(objective, spread, len(learn))
         free_first = draw is None and not (self.init is not None and penalty.asked)
         on_log = self._crossing and draw is None
@@ -467,6 +466,8 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learne
 
     # ---- what differs from other learners -------------------------------------------------------
 
+    _dense_rows = True
+
     def _check_options(self) -> None:
         objective = get_objective(self.measure, self.C)
         if self.batch_size is not None and self.solver != "ascent":
@@ -490,12 +491,6 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learne
                 f'Expected structure="low_rank" with rank={abridged(self.rank)}, got '
                 f"structure={self.structure!r}. Leave the rank out, or ask for a low-rank map."
             )
-
-    def _check_samples(self, X: Any, y: Any, sample_weight: Any = None) -> tuple[Any, Any]:
-        refuse_symbols("TransformLearner", X)
-        X, y = super()._check_samples(X, y)
-        check_rank(self.structure, self.rank, X.shape[1])
-        return X, y
 
     def _rows_to_search(self, target: Target, rows: Array, seed: int) -> Array:
         if self.solver == "outer_product":  # whose regressions draw their own
@@ -579,8 +574,3 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learne
     @property
     def _n_features_out(self) -> int:
         return int(self.components_.shape[0])
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = False
-        return tags

@@ -21,7 +21,6 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from gramsmith.gram import Engine, Gram
 from gramsmith.kernels import Constant, Gaussian, Kernel, Scaled, Sum, default_kernel
 from gramsmith.kernels.radial import Radial
-from gramsmith.kernels.symbolic import refuse_symbols
 from gramsmith.learning.ascent import BROKEN_OFF, FEW_ITERATIONS, Ascent, best_of, maximise
 from gramsmith.learning.learner import Learner, Path, Samples
 from gramsmith.learning.monitor import Monitor
@@ -194,6 +193,8 @@ class TwoGaussianLearner(Learner):
         "history_": "value",
     }
 
+    _dense_rows = True
+
     def search(self, X: Any, target: Target, rng: Any) -> MixturePath:
         """Return the path from one Gaussian to the best mixture."""
         low, high = bandwidth_range(X)
@@ -215,8 +216,8 @@ class TwoGaussianLearner(Learner):
 
         def climb(start: Array) -> Ascent:
             moving = free & (start >= low) & (start <= high)  # limits stay
-            monitor = Monitor("TwoGaussianLearner", None, 10, self.verbose, self.callback)
-            return mixtures.climb(start, moving, np.log([low, high]), monitor, most, tol)
+            span = np.log([low, high])
+            return mixtures.climb(start, moving, span, self._monitor(), most, tol)
 
         ascent, _ = best_of([partial(climb, start) for start in starts[:peaks]], mixtures.sign)
         sigma1, sigma2, u = map(float, ascent.theta)
@@ -236,10 +237,6 @@ class TwoGaussianLearner(Learner):
             typical=float(default_kernel(None, X, target.w).length_scale),
         )
 
-    def _check_samples(self, X: Any, y: Any, sample_weight: Any = None) -> tuple[Any, Any]:
-        refuse_symbols("TwoGaussianLearner", X)
-        return super()._check_samples(X, y)
-
     def _set_fitted(
         self, path: Any, width: float | None, samples: Samples, fold_paths: list[Any]
     ) -> None:
@@ -253,11 +250,6 @@ class TwoGaussianLearner(Learner):
                 grid = np.clip([path.pair.sigma2], grid[0], grid[-1])
             mixtures = AlignedMixtures(samples.X, samples.target, projection, self._engine())
             self.surface_ = mixtures.surface(path.pair.sigma1, grid, self.mixing)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = False
-        return tags
 
 
 def weights(u: float, mixing: str) -> tuple[float, float]:

@@ -39,13 +39,12 @@ from gramsmith.gram.threads import count_workers, dense_work, ordered_map
 from gramsmith.kernels import (
     Gaussian,
     Kernel,
-    Precomputed,
     as_kernel,
     check_kernel_matrix,
     default_kernel,
 )
-from gramsmith.kernels.finite import checked_data
-from gramsmith.kernels.precomputed import rests_on_matrix
+from gramsmith.kernels.finite import as_stored, checked_data
+from gramsmith.kernels.precomputed import is_precomputed, rests_on_matrix
 from gramsmith.machines.explanation import RowExplanation, explain, outside
 from gramsmith.machines.intervals import PredictionIntervals
 from gramsmith.machines.novelty import Novelty
@@ -242,9 +241,7 @@ class KernelMachine(_Fitted, Novelty, SharesEngine, BaseEstimator):
     # ---- what the kernel wants --------------------------------------------------------------
 
     def _is_pairwise(self) -> bool:
-        kernel = self.kernel
-        named = isinstance(kernel, str) and kernel == "precomputed"
-        return named or isinstance(kernel, Precomputed)
+        return is_precomputed(self.kernel)
 
     def _asks(self, what: str, otherwise: bool) -> bool:
         """Return a property of the kernel before it has seen data."""
@@ -771,10 +768,3 @@ def as_samples(X: Any) -> Array:
     samples = np.empty(len(X), dtype=object)
     samples[:] = list(X)
     return samples
-
-
-def as_stored(X: Any, kept: Any) -> Any:
-    """Return a block of new samples, sparse if the kept samples are and dense if they are not."""
-    if sp.issparse(X) and not sp.issparse(kept):
-        return X.toarray()
-    return sp.csr_array(X) if sp.issparse(kept) and not sp.issparse(X) else X

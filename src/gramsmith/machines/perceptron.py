@@ -12,7 +12,8 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 
 from gramsmith.arguments import check_params
-from gramsmith.machines.base import KernelClassifier, Training, as_stored
+from gramsmith.kernels.finite import as_stored
+from gramsmith.machines.base import KernelClassifier, Training
 from gramsmith.parameters import with_parameters
 from gramsmith.solvers import Outcome, warn_unless_converged
 from gramsmith.targets import as_labels

@@ -18,7 +18,7 @@ from gramsmith.gram.views import Views, take_rows
 from gramsmith.kernels import Kernel, Precomputed, as_kernel, check_kernel_matrix
 from gramsmith.kernels.adapt import NAMES
 from gramsmith.kernels.geometry import PairKernel, SquaredEuclidean
-from gramsmith.kernels.precomputed import rests_on_matrix
+from gramsmith.kernels.precomputed import is_precomputed, rests_on_matrix
 from gramsmith.machines.base import KernelMachine
 from gramsmith.machines.pipelines import ModelPipeline, TakeView
 from gramsmith.selection.candidates import (
@@ -332,9 +332,7 @@ def is_table(X: Any) -> bool:
 def all_precomputed(kernels: Any) -> bool:
     """Return whether the samples are rows of a Gram matrix; some kernels only is an error."""
     named = _named(kernels)
-    matrices = [
-        isinstance(k, Precomputed) or (isinstance(k, str) and k == "precomputed") for k in named
-    ]
+    matrices = [is_precomputed(kernel) for kernel in named]
     for kernel, matrix in zip(named, matrices, strict=True):
         if isinstance(kernel, Kernel) and not matrix and rests_on_matrix(kernel):
             raise ValueError(
