@@ -61,14 +61,13 @@ PROJECTIONS = {
     "plain": lambda K: np.asarray(K, dtype=float),
     "centred": centred,
     "debiased": u_centred,
-    "off_diagonal": hollow,
 }
 
 
 def tells_nothing(K, projection="plain"):
     """Whether K is constant in what the projection sees of it: 0, or the same for all pairs."""
     K = np.asarray(K)
-    seen = K[~np.eye(len(K), dtype=bool)] if projection in ("debiased", "off_diagonal") else K
+    seen = K[~np.eye(len(K), dtype=bool)] if projection == "debiased" else K
     return np.ptp(seen) == 0 if projection in ("centred", "debiased") else not seen.any()
 
 
@@ -232,18 +231,13 @@ def fsm_error_bound(K, y, ddof=1):
     return total
 
 
-def fsm_classifier_errors(K, y, ddof=1):
-    """Training errors (all, negative class, positive class) of the bound's own hyperplane.
+def _fsm_classifier_wrong(K, y, ddof):
+    """Whether samples of the negative and of the positive class are errors of the bound's own plane.
 
     Predict -1 where g = K delta is above t = (s_- gbar_+ + s_+ gbar_-) / (s_+ + s_-). Ties are
     errors, except those of a class without spread: t is then its mean, and the bound holds only
     if its points there are its own.
     """
-    wrong_n, wrong_p = _fsm_classifier_wrong(K, y, ddof)
-    return (wrong_n.sum() + wrong_p.sum()) / len(K), wrong_n.mean(), wrong_p.mean()
-
-
-def _fsm_classifier_wrong(K, y, ddof):
     g = K @ mean_difference(y)
     negative, positive = members(y)
     s_n, s_p = np.std(g[negative], ddof=ddof), np.std(g[positive], ddof=ddof)
