@@ -232,7 +232,7 @@ def fsm_error_bound(K, y, ddof=1):
 
 
 def _fsm_classifier_wrong(K, y, ddof):
-    """Whether samples of the negative and of the positive class are errors of the bound's own plane.
+    """Which samples of the negative and of the positive class the plane of the bound gets wrong.
 
     Predict -1 where g = K delta is above t = (s_- gbar_+ + s_+ gbar_-) / (s_+ + s_-). Ties are
     errors, except those of a class without spread: t is then its mean, and the bound holds only
