@@ -13,7 +13,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.tree import DecisionTreeRegressor, ExtraTreeRegressor
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from gramsmith.kernels import Gaussian, Leaves, Scaled, Sum, default_kernel
@@ -166,6 +165,8 @@ class ForestLearner(Learner):
             or (SAMPLES if boosting or not classes else 1),
             "max_features": "sqrt" if classes else None,  # as forests of scikit-learn have it
         }
+        from sklearn.tree import DecisionTreeRegressor, ExtraTreeRegressor  # slow to import
+
         kind = DecisionTreeRegressor if boosting else ExtraTreeRegressor
         trees: list[Any] = []
         values: list[float] = []

@@ -15,7 +15,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.neighbors import NearestNeighbors
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from gramsmith.gram import Engine, Gram
@@ -479,6 +478,8 @@ def bandwidth_range(X: Array) -> tuple[float, float]:
     rows = np.unique(X, axis=0)
     if len(rows) < 2:
         raise Undefined("Expected at least two different samples, got one. Add samples.")
+    from sklearn.neighbors import NearestNeighbors  # as slow to import as all learners together
+
     near = NearestNeighbors(n_neighbors=2).fit(rows).kneighbors(rows)[0][:, 1]
     far = 2.0 * float(np.sqrt(((rows - rows.mean(axis=0)) ** 2).sum(axis=1).max()))
     smallest = float(near[near > 1e-12 * far].min(initial=far))  # less is rounding

@@ -16,7 +16,6 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.svm import SVC, SVR
 from sklearn.utils._param_validation import Interval
 
 from gramsmith.machines.base import (
@@ -123,6 +122,8 @@ class KernelSVC(CalibratedScores, PairwiseVotes, SupportVectorMachine):
 
     def _fit(self, train: Training) -> None:
         self._check_threshold(self.threshold)
+        from sklearn.svm import SVC  # imports linear models too: slow
+
         machine = self._train(SVC, train)
         coefficients = pair_coefficients(np.asarray(machine.dual_coef_), machine.n_support_)
         self._keep_support(train, machine, coefficients)
@@ -175,6 +176,8 @@ class KernelSVR(KernelRegressor, SupportVectorMachine):
         spread = float(np.std(train.y))
         unit = 1.0 if spread == 0.0 or 1e-3 <= spread <= 1e3 else spread
         train = replace(train, y=train.y / unit)
+        from sklearn.svm import SVR  # imports linear models too: slow
+
         machine = self._train(SVR, train, C=self.C / unit, epsilon=self.epsilon / unit)
         self._keep_support(train, machine, unit * np.asarray(machine.dual_coef_).T)
         self.intercept_ = unit * self.intercept_

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
-from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import auc, average_precision_score, precision_recall_curve, roc_curve
 
@@ -485,7 +484,7 @@ def linear_rival(scored: Scored, found: Findings, samples: Samples) -> Rival | N
     linear = score(own, task)
     gap, chance = compared(linear, scored, task)
     judgement = "about as good" if chance > LEVEL else "clearly worse" if gap > 0 else "better"
-    return Rival(task.linear[0], -linear.loss, judgement)
+    return Rival(task.linear, -linear.loss, judgement)
 
 
 def _thinned(rows: Array, most: int) -> Array:
@@ -501,7 +500,7 @@ def _linear_answers(table: Any, train: Array, test: Array, task: Task) -> Array:
         return lone.f
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        machine = clone(task.linear[1])
+        machine = task.linear_model()
         machine.fit(table[train], task.taught[train], sample_weight=task.weights[train])
     if hasattr(machine, "decision_function"):
         return task.decision_values(machine, table[test], train)

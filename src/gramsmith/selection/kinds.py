@@ -14,7 +14,6 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import is_classifier
-from sklearn.linear_model import LogisticRegression
 from sklearn.utils.class_weight import compute_sample_weight
 
 from gramsmith.arguments import abridged
@@ -153,7 +152,14 @@ class Classes(Task):
     kind: ClassVar[str] = "classification"
     ridge: ClassVar[type] = KernelRidgeClassifier
     target_kind: ClassVar[str] = "classes"
-    linear: ClassVar[tuple[str, Any]] = "logistic regression", LogisticRegression(max_iter=200)
+    linear: ClassVar[str] = "logistic regression"
+
+    @staticmethod
+    def linear_model() -> Any:
+        """Return logistic regression."""
+        from sklearn.linear_model import LogisticRegression
+
+        return LogisticRegression(max_iter=200)
 
     @classmethod
     def of(

@@ -14,7 +14,6 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator
-from sklearn.feature_extraction.text import HashingVectorizer
 from sklearn.preprocessing import normalize
 from sklearn.utils.extmath import randomized_svd
 
@@ -505,6 +504,8 @@ def _levels(column: Array) -> Array:
 
 
 def _counts(words: Array) -> Any:
+    from sklearn.feature_extraction.text import HashingVectorizer  # only texts need it
+
     hashed = HashingVectorizer(
         analyzer="char_wb", ngram_range=(2, 4), n_features=PLACES, norm=None, alternate_sign=False
     )
