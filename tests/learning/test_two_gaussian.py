@@ -175,10 +175,11 @@ def test_slopes_equal_differences(projection):
                 assert slope == pytest.approx(difference, abs=1e-6)
 
 
-def test_range_ignores_repeated_rows(rng):
-    X = rng.normal(size=(40, 2))
+@pytest.mark.parametrize(("columns", "offset"), [(2, 0.0), (20, 1e8)])
+def test_range_ignores_repeated_rows_and_the_origin(columns, offset, rng):
+    X = rng.normal(size=(40, columns)) + offset
     low, high = bandwidth_range(np.vstack([X, X]))
-    D = tb.distances(X)
+    D = tb.distances(X - offset)
     assert low == pytest.approx(0.1 * D[D > 0].min())
     assert 10 * D.max() <= high <= 20 * D.max()
 

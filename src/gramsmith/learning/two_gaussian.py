@@ -3,7 +3,7 @@
 The best share of an alignment has a closed form (`best_share`). With it, one sweep tells the best
 alignment of every two bandwidths of a grid, a table with many local maxima: Tan et al. say two for
 one bandwidth; six are common. Other objectives have no closed form: of those the best Gaussian is
-mixed with each of the others. The best maxima are then climbed (`search_mixture`).
+mixed with each of the others. The best maxima are then climbed.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import numpy.typing as npt
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from gramsmith.gram import Engine, Gram
+from gramsmith.gram.threads import SMALL
 from gramsmith.kernels import Constant, Gaussian, Kernel, Scaled, Sum, default_kernel
 from gramsmith.kernels.radial import Radial
 from gramsmith.learning.ascent import BROKEN_OFF, FEW_ITERATIONS, Ascent, best_of, maximise
@@ -480,7 +481,10 @@ def bandwidth_range(X: Array) -> tuple[float, float]:
         raise Undefined("Expected at least two different samples, got one. Add samples.")
     from sklearn.neighbors import NearestNeighbors  # as slow to import as all learners together
 
-    near = NearestNeighbors(n_neighbors=2).fit(rows).kneighbors(rows)[0][:, 1]
-    far = 2.0 * float(np.sqrt(((rows - rows.mean(axis=0)) ** 2).sum(axis=1).max()))
+    rows = rows - rows.mean(axis=0)
+    # a search without a tree wakes threads, which wait for each other while others use the cores
+    tree = "kd_tree" if len(rows) <= SMALL else "auto"
+    near = NearestNeighbors(n_neighbors=2, algorithm=tree).fit(rows).kneighbors(rows)[0][:, 1]
+    far = 2.0 * float(np.sqrt((rows**2).sum(axis=1).max()))
     smallest = float(near[near > 1e-12 * far].min(initial=far))  # less is rounding
     return 0.1 * smallest, 10.0 * far
