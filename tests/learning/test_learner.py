@@ -64,6 +64,8 @@ def test_errors_of_an_objective_in_folds_are_errors(learner, kind, parity):
         {"tol": 1e-3},
         {"dtype": "float32"},
         {"early_stopping": True},
+        {"patience": 3},
+        {"validation_fraction": 0.5},
     ],
 )
 def test_outer_products_refuse_what_has_no_effect(option, parity):

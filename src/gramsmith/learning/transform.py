@@ -476,6 +476,7 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learne
                 f"solver={self.solver!r}. Use gradient ascent for batches."
             )
         defaults = {"l1": "auto", "l2": 0, "C": 100, "tol": 1e-6, "dtype": None}
+        defaults |= {"patience": 10, "validation_fraction": 0.2}
         given = [name for name, usual in defaults.items() if getattr(self, name) not in (usual, 0)]
         given += ["measure"] * (objective.name != "ridge_loo")
         given += ["early_stopping"] * bool(self.early_stopping)
