@@ -17,6 +17,7 @@ HOSTILE = [
 CONTROL = """<!doctype html><title>control</title><meta name=viewport content="width=device-width">
 <style>p { color: #aaa; background: #fff; width: 700px } svg { width: 200px }</style>
 <img src="http://leak.test/seen.png"><script>console.log("heard")</script><p>pale words</p>
+<b style="display: block; width: 2em; overflow-wrap: anywhere">broken</b>
 <svg viewBox="0 0 100 40"><text x="5" y="20">first</text><text x="9" y="22">second</text></svg>"""
 
 # What is seen and where: texts of one picture that touch, boxes of one row that do.
@@ -49,6 +50,24 @@ OUTSIDE = """(() => {
       const box = text.getBoundingClientRect();
       if (box.width && (box.left < card.left - 1 || box.right > card.right + 1))
         found.push(text.textContent);
+    }
+  }
+  return found;
+})()"""
+
+# Words of a table or a sentence that are broken within; longer ones may have to be.
+SPLIT = """(() => {
+  const found = [], walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (walk.nextNode()) {
+    const node = walk.currentNode, range = document.createRange();
+    if (!node.parentElement.checkVisibility() || node.parentElement.closest('svg, pre, style'))
+      continue;
+    for (const word of node.data.matchAll(/[^\\s\\/-]{1,14}(?![^\\s\\/-])/g)) {
+      if (word.index && /[^\\s\\/-]/.test(node.data[word.index - 1])) continue;
+      range.setStart(node, word.index);
+      range.setEnd(node, word.index + word[0].length);
+      if (new Set([...range.getClientRects()].map(r => Math.round(r.top))).size > 1)
+        found.push(word[0]);
     }
   }
   return found;
@@ -101,17 +120,17 @@ def hostile():
 
 
 def seven_classes():
-    """Uneven classes of long names, and columns of several kinds."""
+    """Imbalanced classes of long names, and columns of several kinds."""
     rng = np.random.default_rng(1)
     names = np.array(
         [
-            "Cabernet Sauvignon",
-            "Merlot",
-            "Pinot noir",
-            "Syrah",
-            "Grenache",
-            "Mourvedre",
-            "Zinfandel",
+            "Lodgepole Pine",
+            "Aspen",
+            "Cottonwood/Willow",
+            "Krummholz",
+            "Ponderosa Pine",
+            "Douglas-fir",
+            "Spruce-Fir",
         ]
     )
     y = rng.choice(7, 260, p=np.array([9, 5, 3, 2, 1.5, 1, 0.8]) / 22.3)
@@ -145,6 +164,7 @@ def test_the_test_can_fail(browser, tmp_path):
     assert any("leak.test/seen.png" in url for url in browser.requests)
     assert browser.ask("document.documentElement.scrollWidth") > 360
     assert browser.ask(OVERLAPS) == ["second / first"]
+    assert browser.ask(SPLIT) == ["broken"]
     assert [text for text, _ in browser.ask(PALE)] == ["pale words"]
 
 
@@ -167,6 +187,7 @@ def test_the_page(browser, pages, name, look):
     assert browser.ask("document.documentElement.scrollWidth") <= look["width"]
     assert browser.ask(OVERLAPS) == []
     assert browser.ask(OUTSIDE) == []
+    assert name == "hostile" or browser.ask(SPLIT) == []
     assert browser.ask(PALE) == []
 
 

@@ -1,12 +1,13 @@
 """Words: numbers as text, warnings that are worth reading, what to do next."""
 
 import re
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import gramsmith as gs
-from gramsmith.report.words import listed, next_steps, number, winner, with_error
+from gramsmith.report.words import _interval_words, listed, next_steps, number, winner, with_error
 
 
 @pytest.mark.parametrize(
@@ -42,7 +43,16 @@ def test_noise_is_called_noise(rng):
     assert found.warnings == []
 
 
-def test_uneven_classes_are_mentioned(rng):
+@pytest.mark.parametrize(
+    ("low", "high", "text"), [(0.43, 0.56, "43 to 56 %"), (0.987, 0.9912, "98.7 to 99.1 %")]
+)
+def test_ends_of_an_interval_differ(low, high, text):
+    task = SimpleNamespace(score=SimpleNamespace(is_share=False, is_default=True), periods=None)
+    estimate = SimpleNamespace(low=low, high=high, kind="bootstrap")
+    assert text in _interval_words(estimate, task)
+
+
+def test_imbalanced_classes_are_mentioned(rng):
     y = np.r_[np.zeros(95, int), np.ones(5, int)]
     found = gs.rank_kernels(rng.normal(size=(100, 2)) + y[:, None], y, ["rbf", "linear"])
     [said] = [w for w in found.warnings if "smallest class" in w]
@@ -52,7 +62,7 @@ def test_uneven_classes_are_mentioned(rng):
 @pytest.mark.parametrize(
     "option", [{"scoring": "balanced_accuracy"}, {"class_weight": "balanced"}], ids=str
 )
-def test_uneven_classes_are_not_mentioned_again(rng, option):
+def test_imbalanced_classes_are_not_mentioned_again(rng, option):
     y = np.r_[np.zeros(95, int), np.ones(5, int)]
     X = rng.normal(size=(100, 2)) + y[:, None]
     found = gs.rank_kernels(X, y, ["rbf", "linear"], **option)

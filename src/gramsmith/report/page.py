@@ -10,7 +10,13 @@ from io import StringIO
 from typing import Any
 
 from gramsmith.report.axes import COLOURS, GREY, needs_extra
-from gramsmith.report.pictures import PICTURES, NothingToDraw, plot_effect, plot_output
+from gramsmith.report.pictures import (
+    PICTURES,
+    NothingToDraw,
+    effect_height,
+    plot_effect,
+    plot_output,
+)
 from gramsmith.report.words import (
     MEANING,
     amount,
@@ -48,8 +54,7 @@ CAPTIONS = {
     "scores": (
         "Scores of the best kernels, with standard errors",
         "Right is better. Filled dots are cross-validated scores, open diamonds those of a first "
-        "check, squares those of other estimators. Blue kernels tie with the best; blue squares "
-        "with the fitted model.",
+        "check. Blue kernels tie with the best.",
     ),
     "confusion": (
         "Which classes are taken for which",
@@ -122,12 +127,16 @@ def render(
     """Return the report of a `KernelRanking` as the text of an HTML page, see `write_html`."""
     with needs_extra():
         from jinja2 import Environment
-        from markupsafe import Markup
+        from markupsafe import Markup, escape
 
     environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
     # control characters, such as right-to-left marks, are spelled out in whatever is shown
     environment.finalize = lambda value: (
         value if isinstance(value, Markup) or not isinstance(value, str) else visible(value)
+    )
+    # names of classes and columns may go on in a new line after these
+    environment.filters["breakable"] = lambda name: Markup(  # noqa: S704
+        re.sub(r"([/_])(?=\w)", r"\1<wbr>", str(escape(visible(name))))
     )
     folder = files("gramsmith.report").joinpath("templates")
     template = environment.from_string(folder.joinpath("report.html.j2").read_text("utf-8"))
@@ -148,7 +157,10 @@ def render(
         targets=targets_of(ranking.evidence.outcome),
         pictures=pictures,
         outputs=[(name, Markup(svg)) for name, svg in drawn_outputs(ranking)],  # noqa: S704
-        effects=[Markup(draw(partial(plot_effect, ranking, k), 2.4)) for k in range(n)],  # noqa: S704
+        effects=[
+            Markup(draw(partial(plot_effect, ranking, k), effect_height(ranking)))  # noqa: S704
+            for k in range(n)
+        ],
         style=style,
         score=score_label(ranking.scoring),
         functions={
@@ -162,6 +174,7 @@ def render(
         SHOWN=SHOWN,
         BEST=BEST,
         CLASSES=CLASSES,
+        CURVES=len(COLOURS),
     )
 
 

@@ -102,31 +102,42 @@ def plot_importance(ranking: Any, ax: Any = None) -> Any:
 
 
 def plot_effect(ranking: Any, number: int, ax: Any = None) -> Any:
-    """Draw how mean predictions change with the values of an important column."""
-    effect, ax = ranking.evidence.effects[number], new_axes(ax, height=2.6)
+    """Draw how mean predictions change with an important column, of many classes the most."""
+    effect, ax = ranking.evidence.effects[number], new_axes(ax, height=effect_height(ranking))
     curves, names = effect.predictions.T, [""]
     if ranking.task != "classification":
         ax.set_ylabel("prediction")
     elif effect.of:
         ax.set_ylabel(f"probability of {shorten(effect.of, 20)}")
     else:
-        names = [str(label) for label in ranking.classes]
+        most = np.sort(np.argsort(-np.ptp(curves, axis=1), kind="stable")[: len(COLOURS)])
+        curves, names = curves[most], [str(ranking.classes[c]) for c in most]
         ax.set_ylabel("probability")
     worded = isinstance(effect.values[0], str)
     at = np.arange(len(effect.values)) if worded else effect.values
     for k, (curve, name) in enumerate(zip(curves, names, strict=True)):
         style = {"color": COLOURS[k % len(COLOURS)], "ls": LINES[k % len(LINES)]}
         style |= {"ls": "none"} if worded else {}
-        ax.plot(at, curve, marker="o", ms=3, label=shorten(name, 11), **style)
+        ax.plot(at, curve, marker="o", ms=3, label=shorten(name, 14), **style)
     if worded:
-        label_ticks(ax.xaxis, at, [shorten(v, 14) for v in effect.values], rotation=45)
+        words = [shorten(v, 14) for v in effect.values]
+        # 40 letters have room side by side
+        label_ticks(ax.xaxis, at, words, rotation=45 if sum(map(len, words)) > 40 else 0)
     else:
-        ax.xaxis.get_major_locator().set_params(nbins=5)
+        whole = all(float(value).is_integer() for value in effect.values)
+        ax.xaxis.get_major_locator().set_params(nbins=5, integer=whole)
     as_text(ax.xaxis.label)
     ax.set_xlabel(shorten(effect.name))
     if len(names) > 1:
-        legend_above(ax, 3)
+        legend_above(ax, 2)
     return strip_frame(ax)
+
+
+def effect_height(ranking: Any) -> float:
+    """Return the height of such a picture in inches, with room for a legend of two columns."""
+    several = ranking.task == "classification" and not ranking.evidence.effects[0].of
+    curves = min(len(ranking.classes), len(COLOURS)) if several else 0
+    return 2.4 + 0.17 * ((curves + 1) // 2)
 
 
 def plot_bandwidth(ranking: Any, ax: Any = None) -> Any:

@@ -139,7 +139,7 @@ def verdict(
             return Verdict("poor", text, who, details)
         text += (
             f" But the classes, which are imbalanced, can be separated (AUC {apart:.2f}): choose "
-            'with scoring="balanced_accuracy".'
+            'by balanced accuracy, scoring="balanced_accuracy".'
         )
         return Verdict("care", text, who, details)
     outcome, but = getattr(evidence, "outcome", None), ""
@@ -262,7 +262,8 @@ def _interval_words(estimate: Any, task: Any) -> str:
     if task.score.is_share:
         limits = f"{100 * max(low, 0.0):.1f} to {100 * high:.1f} of 100"
     elif task.score.is_default:
-        limits = f"{100 * low:.0f} to {100 * high:.0f} %"
+        digits = 0 if high - low > 0.02 else 1  # ends of a narrow interval differ in the tenths
+        limits = f"{100 * low:.{digits}f} to {100 * high:.{digits}f} %"
     else:
         limits = f"{number(low)} to {number(high)}"
     kind = ESTIMATES[estimate.kind]
