@@ -57,6 +57,16 @@ class Halved(gs.LinearMap):
         return super().vjp(X, 0.5 * dphi)
 
 
+class Squashed(gs.LinearMap):
+    """A class derived from LinearMap whose map is not linear."""
+
+    def __call__(self, X):
+        return np.sin(super().__call__(X))
+
+    def vjp(self, X, dphi):
+        return super().vjp(X, dphi * np.cos(super().__call__(X)))
+
+
 class Stretched(gs.Matern):
     """A Matérn kernel with a second parameter, which acts on the samples."""
 
@@ -130,12 +140,14 @@ OTHERS = {
     "map with an S": gs.Gaussian(1.5) @ Growing(0.1 * three),
     "map that is not linear": gs.Matern(1.5) @ Bent(three),
     "derived map": gs.Gaussian(1.5) @ Halved(three),
+    "derived map that is not linear": gs.Gaussian(1.5) @ Squashed(three),
     "second parameter": Stretched(1.5, 2.5, 1.3),
     "own formulas": Steeper(1.5, 0.8),
     "compiled formulas": 2.0 * Cauchy(three) + 0.3,
     "cut": gs.Gaussian(0.7) + gs.White(0.4),
 }
 SIDES = ["map with an S", "second parameter", "derived map"]  # fail on 0.2.0
+SIDES += ["derived map that is not linear"]
 
 
 def problem(kernel, n):
@@ -206,6 +218,75 @@ def test_many_rows_of_every_kernel(name, n):
 
 
 # ---- wrong in 0.2.0, each with its cause ---------------------------------------------------------
+
+
+class Plus(gs.Gaussian):
+    def value(self, s):
+        return 1.0 + super().value(s)
+
+
+class TilePlus(gs.Linear):
+    def tile(self, a, b):
+        return 1.0 + super().tile(a, b)
+
+    def diagonal(self, a):
+        return 1.0 + super().diagonal(a)
+
+
+class Squares(gs.Linear):
+    def value(self, s):
+        return s * s
+
+
+class Sines(gs.Linear):
+    def embed(self, X, reference=None, dtype=np.float64):
+        return super().embed(np.sin(X), reference, dtype)
+
+
+class SineGaussian(gs.Gaussian):
+    def embed(self, X, reference=None, dtype=np.float64):
+        return super().embed(np.sin(X), reference, dtype)
+
+
+class Frozen(gs.Linear):
+    def tile(self, a, b):
+        K = np.array(super().tile(a, b))
+        K.flags.writeable = False  # as are the arrays of JAX
+        return K
+
+
+@pytest.mark.parametrize(
+    ("kernel", "pairs"),
+    [
+        (Plus(2.0), lambda X: 1.0 + gs.Gaussian(2.0)(X)),
+        (TilePlus(), lambda X: 1.0 + X @ X.T),
+        (Squares(), lambda X: (X @ X.T) ** 2),
+        (Sines(), lambda X: np.sin(X) @ np.sin(X).T),
+        (SineGaussian(2.0), lambda X: gs.Gaussian(2.0)(np.sin(X))),
+        (Frozen(), lambda X: X @ X.T),
+        (gs.Gaussian(2.0) @ Squashed(three), lambda X: gs.Gaussian(2.0)(np.sin(X * three))),
+        (
+            SineGaussian(2.0) @ gs.LinearMap(three),
+            lambda X: gs.Gaussian(2.0)(np.sin(X * three)),
+        ),
+    ],
+)
+def test_what_a_class_defines_is_what_it_computes(kernel, pairs):
+    X, y = problem(gs.Gaussian(), 60)
+    X = X + 30.0  # an offset, from which stationary kernels are centred
+    K = pairs(X)
+    np.testing.assert_allclose(kernel(X), K, rtol=1e-9)
+    narrow = clone(kernel)  # the next of a path of lengths
+    if "length_scale" in kernel.get_params():
+        narrow.length_scale = 2.0**0.5
+    for made, matrix in (
+        (kernel, K),
+        (2.0 * kernel, 2.0 * K),
+        (kernel + gs.Linear(), K + X @ X.T),
+        ([kernel, narrow], narrow(X)),
+    ):
+        values = gs.evaluate(made, X, y, measures=["kta"]).values("kta")
+        assert values[-1] == pytest.approx(gs.kta(matrix, y), rel=1e-9)
 
 
 @pytest.mark.parametrize("dtype", [np.int64, np.int8, bool, np.float16])

@@ -78,9 +78,25 @@ class Mine(Kernel):
         return a.sum(axis=1)
 
 
+class Squashed(gs.LinearMap):
+    """A map derived from one that ONNX knows, which is another one."""
+
+    def __call__(self, X):
+        return np.tanh(super().__call__(X))
+
+
+class Squared(gs.Gaussian):
+    """A kernel derived from one that ONNX knows, which is another one."""
+
+    def tile(self, a, b):
+        return super().tile(a, b) ** 2
+
+
 @pytest.mark.parametrize(
     ("kernel", "reason"),
     [
+        (gs.Gaussian() @ Squashed(np.ones(3)), "Squashed"),
+        (Squared(), "Squared"),
         (gs.RankOne(lambda X: X[:, 0]), "known to Python only"),
         (gs.Linear() @ np.abs, "function of Python"),
         (gs.as_kernel(lambda x, z: float(x @ z)), "known to Python only"),

@@ -137,6 +137,7 @@ def test_what_cannot_be_is_said(X):
         (gs.Nystroem(gs.Gaussian(), landmarks=X[:0]), "at least one landmark"),
         (gs.Nystroem(gs.Gaussian(), landmarks=X[:5, :2]), "same number of features"),
         (gs.RandomFourier(gs.Linear()), "Use Nystroem"),
+        (gs.RandomFourier(type("Derived", (gs.Gaussian,), {})()), "Use Nystroem"),
         (gs.RandomFourier(gs.Gaussian(), n_features=7), "even n_features"),
         (gs.RandomFourier(gs.Gaussian([1.0, 2.0])), "one per length_scale"),
     ):

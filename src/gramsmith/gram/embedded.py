@@ -121,8 +121,8 @@ def embed_kernels(
         while (
             stop < min(len(kernels), i + 1 + most)
             and samples[stop] is samples[i]
-            and isinstance(kernel, Gaussian | Laplacian)
             and type(kernel) is type(kernels[stop])
+            and type(kernel) in (Gaussian, Laplacian)  # a derived class may have other values
             and kernels[stop].is_power_of(kernel, stop - i, E)
         ):
             stop += 1

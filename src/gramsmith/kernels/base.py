@@ -50,7 +50,7 @@ def _always_new(tile: Callable[..., Any]) -> Callable[..., Array]:
     """Return a method `tile` that has no `out` with one; of whole numbers it makes floats."""
 
     def with_out(self: Kernel, a: Embedding, b: Embedding, out: Array | None = None) -> Array:
-        K = np.asarray(tile(self, a, b))
+        K: Array = np.require(tile(self, a, b), None, "W")  # read-only if from JAX
         if K.dtype in (np.float64, np.float32):
             return K
         return K.astype(np.float64 if out is None else out.dtype)
@@ -180,9 +180,11 @@ class Kernel(OptionalHooks, SklearnKernel):
         super().__init_subclass__(**options)
         if "out" not in signature(cls.tile).parameters:  # its own, or that of a mixin
             cls.tile = _always_new(cls.tile)  # type: ignore[method-assign]
-        # A class with a tile or a pullback of its own has no use for the slopes of its ancestors.
+        # A class with formulas of its own has no use for the slopes and features of its ancestors.
         if defined_before(cls, ("tile", "tile_vjp"), "tile_and_slopes"):
             cls.tile_and_slopes = OptionalHooks.tile_and_slopes  # type: ignore[method-assign]
+        if defined_before(cls, ("tile", "tile_of", "value"), "features"):
+            cls.features = OptionalHooks.features  # type: ignore[method-assign]
 
     def with_compiled_formulas(self) -> Any:
         """Return the kernel with compiled formulas in it and in its parts: a copy, for a sweep."""

@@ -215,7 +215,7 @@ class RandomFourier(ExplicitKernel):
 
     def check_parameters(self) -> None:
         super().check_parameters()
-        if not isinstance(self.kernel, Gaussian | Laplacian | Matern):
+        if type(self.kernel) not in (Gaussian, Laplacian, Matern):
             raise ValueError(
                 "RandomFourier: expected a Gaussian, Laplacian or Matern kernel, got "
                 f"{type(self.kernel).__name__}, whose frequencies are not known. Use Nystroem."

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
-import scipy.sparse as sp
 
 from gramsmith.arguments import abridged, as_numbers, counted
 from gramsmith.kernels import pointwise as formulas
@@ -39,14 +38,8 @@ class Linear(InnerProductKernel):
     def slope(self, s: Array) -> Array:
         return np.ones_like(s)
 
-    def tile(self, a: Embedding, b: Embedding, out: Array | None = None) -> Array:
-        return self.geometry.pair(a, b, out)
-
-    def tile_vjp(self, a: Any, b: Any, W: Array, K: Any = None, wants: str = "samples") -> Pullback:
-        return (None, None, {}) if wants == "parameters" else (*self.geometry.pair_vjp(a, b, W), {})
-
     def features(self, X: Any, reference: Any = None) -> Any:
-        return sp.csr_array(X) if sp.issparse(X) else np.asarray(X, dtype=np.float64)
+        return self.embed(X, reference)
 
 
 class Polynomial(InnerProductKernel):

@@ -17,6 +17,7 @@ from gramsmith.kernels.base import (
     Kernel,
     NotDifferentiable,
     bracketed,
+    defined_before,
 )
 from gramsmith.kernels.embedding import Embedding, prefixed
 from gramsmith.kernels.finite import count_samples
@@ -29,6 +30,11 @@ class SampleMap(BaseEstimator):
     free: tuple[str, ...] = ()
     linear = False
     requires_vector_input = True
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        # What a class computes itself need not be linear because its ancestor was.
+        cls.linear = cls.linear and not defined_before(cls, ("__call__",), "linear")
 
     def parameter_names(self, *, kinds: tuple[str, ...]) -> tuple[str, ...]:
         """Return the names of the parameters that gradients may change, as kernels do."""

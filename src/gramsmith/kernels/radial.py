@@ -43,7 +43,7 @@ class Radial(PairKernel):
     scales_inputs: ClassVar[bool] = True
 
     def is_stationary(self) -> bool:
-        return True
+        return type(self).embed is PairKernel.embed
 
 
 class Gaussian(Radial):

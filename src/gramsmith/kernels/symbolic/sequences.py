@@ -289,15 +289,18 @@ class SequenceKernel(SymbolicKernel):
             row[item] = i
         return alphabet, row, self.counted(alphabet, strings)
 
-    def features(self, X: Any, reference: Any = None, which: int = 0) -> Any:
-        _, row, counts = reference or self.reference(X)
+    def features(self, X: Any, reference: Any = None) -> Any:
+        return self._features(X, reference or self.reference(X), 0)
+
+    def _features(self, X: Any, reference: Any, which: int) -> Any:
+        _, row, counts = reference
         return None if counts is None else self.weighted(counts, which)[[row[item] for item in X]]
 
     def embed(self, X: Any, reference: Any = None, dtype: Any = np.float64) -> Embedding:
         alphabet, _, counts = reference = reference or self.reference(X)
         if counts is not None:
             kinds = (0, 1) if isinstance(self, DecayKernel) else (0,)
-            return tuple(self.features(X, reference, which).astype(dtype) for which in kinds)
+            return tuple(self._features(X, reference, which).astype(dtype) for which in kinds)
         codes, starts = alphabet.encode(X)
         E = np.empty(len(X), dtype=object)
         for i in range(len(X)):

@@ -233,10 +233,11 @@ class Subtree(DecayKernel):
                 forest.add(tree)
         return forest
 
-    def features(self, X: Any, reference: Any = None, which: int = 0) -> Any:
-        if self.kind == "fragment":
-            return None
-        forest = reference or self.reference(X)
+    def features(self, X: Any, reference: Any = None) -> Any:
+        fragments = self.kind == "fragment"
+        return None if fragments else self._features(X, reference or self.reference(X), 0)
+
+    def _features(self, X: Any, forest: Forest, which: int) -> Any:
         U = forest.counts(X)
         size = np.asarray(forest.size, dtype=np.float64)
         weights = size * self.decay ** (size - 1.0) if which else self.decay**size
@@ -246,7 +247,7 @@ class Subtree(DecayKernel):
         if self.kind == "fragment":
             return X
         reference = reference or self.reference(X)
-        return tuple(self.features(X, reference, which).astype(dtype) for which in (0, 1))
+        return tuple(self._features(X, reference, which).astype(dtype) for which in (0, 1))
 
     def tile_of(self, a: Embedding, b: Embedding, which: int) -> Array:
         if isinstance(a, tuple):
