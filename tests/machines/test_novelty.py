@@ -114,6 +114,10 @@ def test_a_ridge_answer_is_a_weighted_sum_of_targets(of, weighted):
     told_by = found.offset + found.weights @ codes(found.labels, of)
     assert told_by == pytest.approx(found.value, abs=1e-6)
     np.testing.assert_array_equal(found.labels, Y[found.rows])
+    alone = gs.KernelRidgeClassifier(gs.Gaussian(1.0), class_weight="balanced").fit(X, Y, **told)
+    found = alone.explain_row(X[3], of, rows=120)
+    told_by = found.offset + found.weights @ codes(Y[found.rows], of)
+    assert told_by == pytest.approx(found.value, abs=1e-6)
     # the derivative: another target of one row, nothing else
     assert np.all(np.diff(np.abs(found.weights)) <= 1e-15)
 
@@ -140,6 +144,8 @@ def test_values_outputs_and_three_classes():
     [
         gs.KernelSVC(gs.Gaussian(1.0)),
         gs.KernelLogisticRegression(gs.Gaussian(1.0)),
+        gs.ParzenClassifier(gs.Gaussian(1.0)),
+        gs.ParzenClassifier(gs.Gaussian(1.0), threshold=0.01),
         gs.KernelRidgeClassifier(
             gs.Gaussian(1.0), alpha=0.1, solver="nystroem", n_landmarks=20, random_state=0
         ),

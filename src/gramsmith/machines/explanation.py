@@ -115,7 +115,9 @@ def explain(model: Any, X: Any, of: Any = None, most: int = 5) -> RowExplanation
         distances[machine.support_[new]] = np.sqrt(np.maximum(square[new], 0.0))
         if hasattr(machine, "support_targets_"):
             labels |= zip(machine.support_.tolist(), machine.support_targets_, strict=True)
-    shift = -sign * float(getattr(model, "threshold", 0.0))
+    # those of the Parzen classifier are in its intercepts
+    apart = getattr(model, "threshold", 0.0) if not hasattr(model, "thresholds_") else 0.0
+    shift = -sign * float(apart)
     said = sum(w * sign * float(machine._expand(E)[0, column]) for w, machine, E, _ in parts)
     if not np.isclose(said + shift, value, rtol=1e-6, atol=1e-9 * outputs):
         raise ValueError(

@@ -141,6 +141,9 @@ class KernelRidge(_Fitted, LandmarkMachine):
         train = train.of_mean_one()
         (self._solve_dense if self.solver_ == "eigen" else self._solve_blocks)(train, Y)
         self.jitter_ *= train.scale
+        if train.w is not None and self._weighs_targets:
+            kept = np.searchsorted(train.rows, self.support_)
+            self.support_weights_ = train.scale * train.w[kept]
 
     def _solve_blocks(self, train: Training, Y: Array) -> None:
         undecided = self._undecided(train)

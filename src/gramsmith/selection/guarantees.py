@@ -86,8 +86,6 @@ def guarantee(
     for i, part in zip(found.chosen, machines, strict=True):
         if isinstance(part, KernelMachine) and part.support_samples_ is not None:
             part.support_targets_ = task.labels[part.support_]
-            if np.ptp(task.weights[part.support_]) > 0:
-                part.support_weights_ = task.weights[part.support_]
             if part is machines[0]:
                 X = as_array(problem.samples.views[found.candidates[i].view])
                 part.calibrate_novelty(X, task.w, task.groups, task.sample(NOVEL_ROWS, salt=15))
