@@ -327,8 +327,9 @@ def counting(count):
         lambda f, X, y: gs.as_kernel(f)(X),
         lambda f, X, y: gs.evaluate([f], X, y, n_permutations=3),
         lambda f, X, y: gs.rank_kernels(X, y, kernels=[f, gs.Linear()], ensemble=False),
+        lambda f, X, y: gs.rank_kernels(X, y, [k := gs.as_kernel(f), gs.Normalized(2.0 * k)]),
     ],
-    ids=["kta", "matrix", "evaluate", "ranking"],
+    ids=["kta", "matrix", "evaluate", "ranking", "composites"],
 )
 def test_a_function_is_asked_once_for_every_pair(use, rng):
     n, count = 40, [0]

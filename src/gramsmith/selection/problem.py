@@ -13,7 +13,7 @@ from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.validation import has_fit_parameter
 
 from gramsmith.gram.views import take_rows
-from gramsmith.kernels import Precomputed
+from gramsmith.kernels import Kernel, Precomputed
 from gramsmith.kernels.adapt import FromCallable
 from gramsmith.kernels.definiteness import indefiniteness, is_semidefinite
 from gramsmith.kernels.finite import eager
@@ -122,13 +122,13 @@ def read(
         blocks=samples.column_blocks,
         rows=rows,
     )
-    functions = any(isinstance(c.kernel, FromCallable) for c in candidates)
+    functions = any(_calls_function(c.kernel) for c in candidates)
     if functions and isinstance(X, np.ndarray) and X.dtype.kind in "fiu" and np.isfinite(X).all():
         # A function is given the rows as they are: its values are kept, and every encoding of
         # a fold would be other rows, to be computed anew.
         views = (*views, X)
         candidates = [
-            replace(c, view=len(views) - 1) if isinstance(c.kernel, FromCallable) else c
+            replace(c, view=len(views) - 1) if _calls_function(c.kernel) else c
             for c in candidates
         ]
     for candidate in candidates:
@@ -160,6 +160,11 @@ def read(
         ensemble=ensemble,
         others=others,
     )
+
+
+def _calls_function(kernel: Kernel) -> bool:
+    """Return whether a kernel is, or is made of, a function of the user's."""
+    return isinstance(kernel, FromCallable) or any(map(_calls_function, kernel.children().values()))
 
 
 def _warn_if_indefinite(name: str, K: Array) -> None:
