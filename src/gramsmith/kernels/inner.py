@@ -9,7 +9,7 @@ import numpy as np
 
 from gramsmith.arguments import abridged, as_numbers, counted
 from gramsmith.kernels import pointwise as formulas
-from gramsmith.kernels.base import Array, Derivatives, Kernel, Pullback
+from gramsmith.kernels.base import Array, Derivatives, Kernel, Pullback, defined_before
 from gramsmith.kernels.definiteness import indefiniteness
 from gramsmith.kernels.embedding import Embedding, fitting, strips
 from gramsmith.kernels.geometry import Geometry, InnerProduct, PairKernel
@@ -37,6 +37,17 @@ class Linear(InnerProductKernel):
 
     def slope(self, s: Array) -> Array:
         return np.ones_like(s)
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if defined_before(cls, ("value", "slope"), "tile"):
+            cls.tile, cls.tile_vjp = PairKernel.tile, PairKernel.tile_vjp  # type: ignore[method-assign]
+
+    def tile(self, a: Embedding, b: Embedding, out: Array | None = None) -> Array:
+        return self.geometry.pair(a, b, out)
+
+    def tile_vjp(self, a: Any, b: Any, W: Array, K: Any = None, wants: str = "samples") -> Pullback:
+        return (None, None, {}) if wants == "parameters" else (*self.geometry.pair_vjp(a, b, W), {})
 
     def features(self, X: Any, reference: Any = None) -> Any:
         return self.embed(X, reference)

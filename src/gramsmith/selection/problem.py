@@ -128,8 +128,7 @@ def read(
         # a fold would be other rows, to be computed anew.
         views = (*views, X)
         candidates = [
-            replace(c, view=len(views) - 1) if _calls_function(c.kernel) else c
-            for c in candidates
+            replace(c, view=len(views) - 1) if _calls_function(c.kernel) else c for c in candidates
         ]
     for candidate in candidates:
         if isinstance(candidate.kernel, Precomputed):
