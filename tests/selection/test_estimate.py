@@ -15,6 +15,7 @@ from gramsmith.selection.estimate import (
     bootstrap,
     can_nest,
     degrees_of_freedom,
+    of_record,
     wilson,
 )
 from gramsmith.selection.held_out import HeldOut, score
@@ -151,6 +152,12 @@ def test_intervals_near_one_are_wilsons():
         low.append(guess.low)
     assert 0.92 <= np.mean(held) <= 0.99
     assert min(low) >= 0.0
+    for name, members in {"precision": 50, "roc_auc": 5}.items():
+        y, f = (ROWS < members).astype(int), np.where(ROWS < 5, 1.0, -1.0)
+        task = read_task(y, task="classification", scoring=name)
+        guess = of_record(Answers(f[:, None]), scored(f[None, :, None], task).record, task)
+        assert guess.value == 1.0
+        assert guess.low < 0.6, "five answers, or members of a class, are no hundred"
     few = wilson(0.0, 5.0)
     assert 0.0 <= few[0] < few[1] < 0.6
 

@@ -362,11 +362,29 @@ def of_record(
     share = -loss_of_rows
     if task.score.range == (0.0, 1.0):
         # as many independent trials as would have the same error
-        trials = share * (1.0 - share) / plain**2 if 0.0 < plain < np.inf else float(clusters)
+        trials = (
+            share * (1.0 - share) / plain**2
+            if 0.0 < plain < np.inf
+            else 1.0 / max(cost_of_a_mistake(answers, rows, task), 1.0 / clusters)
+        )
     else:
         trials = 1.0 + degrees_of_freedom(task.pseudo_losses(answers, rows))
     trials = min(max(trials, 1.0), float(clusters))
     return _made(loss, error, base, kind, len(np.unique(rows)), trials, task, beats)
+
+
+def cost_of_a_mistake(answers: Answers, rows: Array, task: Task) -> float:
+    """Return what the score loses at most if one answer for a sample of any class is turned round.
+
+    Without mistakes a score rests on so many answers: precision on those that say yes.
+    """
+    classes = np.zeros(len(rows), dtype=int) if task.strata is None else task.strata[rows]
+    cost, loss = 0.0, task.loss(answers, rows)
+    for place in np.unique(classes, return_index=True)[1]:
+        turned = answers.f.copy()
+        turned[place] *= -1e6  # wrong, and surer of it than all others: scores of ranks mind
+        cost = max(cost, task.loss(replace(answers, f=turned), rows) - loss)
+    return cost
 
 
 def _made(
