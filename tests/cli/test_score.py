@@ -2,6 +2,7 @@
 
 import csv
 import json
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -108,6 +109,11 @@ def test_groups_weights_and_unknown_classes():
     model, facts = ranking.best_estimator, ranking.summary
     X, y = test[["a", "b"]], test["label"].to_numpy(copy=True)
     plain = score_model(model, X, y, facts)
+    one = plain.held[0]  # what holds of all rows is known from as many left-out ones only
+    assert one.error == pytest.approx(0.3 / np.sqrt(1 + np.sum(train["label"] == "no")))
+    low = replace(one, value=0.85, low=0.83, high=0.87)
+    assert not replace(low, error=0.02).kept
+    assert replace(low, error=0.03).kept
     again = score_model(
         model,
         pd.concat([X] * 4),

@@ -133,7 +133,7 @@ def headlines(found: Scoring) -> list[str]:
         lines.append(f"Expected: {value} ({low} to {high}), so it is {found.verdict}.")
     word = "better" if one.beats_baseline else "NOT clearly better"
     lines.append(f"A constant answer would get {number(one.baseline)}. The model is {word}.")
-    if found.novel is not None and found.novel.low > found.novel.promised:
+    if found.novel is not None and found.novel.exceeded:
         lines.append(
             f"{found.novel.value:.1%} of the rows are unlike those of training, where about 1 % "
             "would be expected."

@@ -122,7 +122,7 @@ def explain(model: Any, X: Any, of: Any = None, most: int = 5) -> RowExplanation
     if not np.isclose(said + shift, value, rtol=1e-6, atol=1e-9 * outputs):
         raise ValueError(
             f"Expected answers that are sums over training rows, got those of "
-            f"{type(model).__name__}. Use ridge, logistic regression or a support vector machine."
+            f"{type(model).__name__}. Use ridge or logistic regression."
         )
     order = np.argsort(-np.abs(weights), kind="stable")[:most]
     order = order[weights[order] != 0.0]

@@ -150,11 +150,15 @@ class PredictionSets:
         """Return below what the scores' negatives of some left-out samples are, so often."""
         if not members.any():
             return float("inf")
+        return float(quantile_of(*self._ordered(members), coverage))
+
+    def _ordered(self, members: Array) -> tuple[Array, Array]:
+        """Return the scores' negatives of some left-out samples in order, and their levels."""
         w = getattr(self, "set_weights_", np.ones(len(members)))[members]
         groups = self.set_groups_[members] if hasattr(self, "set_groups_") else None
         sizes = -self.set_scores_[members]
         order, levels = levels_of(sizes, w, groups)
-        return float(quantile_of(sizes[order], levels, coverage))
+        return sizes[order], levels
 
     def _check_stored(self) -> None:
         super()._check_stored()  # type: ignore[misc]

@@ -11,10 +11,12 @@ import numpy.typing as npt
 from sklearn.metrics import get_scorer_names
 
 from gramsmith.selection.estimate import Estimate, of_record
+from gramsmith.selection.guarantees import NOVEL_ROWS
 from gramsmith.selection.held_out import HeldOut
 from gramsmith.selection.kinds import Classes, Labels, Values
 from gramsmith.selection.task import Task
 from gramsmith.selection.thresholds import (
+    calibrated_machine,
     can_flag,
     share_with_interval,
     shown_probability,
@@ -40,11 +42,20 @@ class Held:
     low: float  # ends of an interval of 95 %
     high: float
     rows: int
+    error: float = 0.0  # of what was promised, which rests on some rows only
 
     @property
     def kept(self) -> bool:
-        """Whether the interval holds what was promised, or more."""
-        return self.high >= self.promised
+        """Whether it is what was promised, or more, but for the errors of both."""
+        return self.value + self._beyond(self.high) >= self.promised
+
+    @property
+    def exceeded(self) -> bool:
+        """Whether it is more than what was promised, beyond the errors of both."""
+        return self.value - self._beyond(self.low) > self.promised
+
+    def _beyond(self, end: float) -> float:
+        return float(np.hypot(end - self.value, SURE * self.error))
 
 
 @dataclass(frozen=True)
@@ -112,7 +123,8 @@ def score_model(
     novel = None
     if hasattr(model, "novelty"):
         unlike = model.novelty(X) > NOVEL
-        novel = _share("rows unlike those of training", 1.0 - NOVEL, unlike, task, rows)
+        known = 1.0 / (min(int(promised.get("rows") or NOVEL_ROWS), NOVEL_ROWS) + 1.0)
+        novel = _share("rows unlike those of training", 1.0 - NOVEL, unlike, task, rows, known)
     return Scoring(task.score.name, found, promised, _verdict(found, promised), held, novel)
 
 
@@ -135,7 +147,7 @@ def task_of(model: Any, y: Any, facts: Mapping[str, Any], sample_weight: Any, gr
 
 def _held(model: Any, X: Any, task: Task) -> Any:
     """Yield what became of sets, intervals and thresholds."""
-    rows = np.arange(task.n)
+    rows, machine = np.arange(task.n), calibrated_machine(model)
     if hasattr(model, "predict_set"):
         inside = np.zeros((task.n, len(np.asarray(task.classes))), dtype=bool)
         known = np.isin(np.asarray(task.classes), model.classes_)
@@ -144,14 +156,19 @@ def _held(model: Any, X: Any, task: Task) -> Any:
         for c, name in enumerate(np.asarray(task.classes)):
             own = rows[task.y == c]
             if known[c] and len(own):
-                yield _share(f"sets hold {str(name)!r}", COVERAGE, right[own], task, own)
+                members = machine.set_codes_ == int(known[:c].sum())
+                new = 1.0 - machine._ordered(members)[1][-1] if members.any() else 0.0
+                yield _share(f"sets hold {str(name)!r}", COVERAGE, right[own], task, own, new)
     if hasattr(model, "predict_interval"):
         ends = model.predict_interval(X, COVERAGE).reshape(task.n, -1, 2)
         values = task.labels.reshape(task.n, -1, 1)
         right = (ends[:, :, :1] <= values) & (values <= ends[:, :, 1:])
+        new = 1.0 / (len(machine.held_out_errors_) + 1.0)
+        if hasattr(machine, "held_out_levels_"):
+            new = 1.0 - float(machine.held_out_levels_[-1].min())
         for k, name in enumerate(task.names or ("",)):
             of = f" of {name}" if name else ""
-            yield _share(f"intervals hold{of}", COVERAGE, right[:, k, 0], task, rows)
+            yield _share(f"intervals hold{of}", COVERAGE, right[:, k, 0], task, rows, new)
     if can_flag(model):
         table = threshold_table(model)
         c = [str(name) for name in model.classes_].index(table.of)
@@ -165,11 +182,18 @@ def _held(model: Any, X: Any, task: Task) -> Any:
                 yield _share(f"precision {at}", row.precision_low, case[flag], task, rows[flag])
 
 
-def _share(what: str, promised: float, hit: Array, task: Task, rows: Array) -> Held:
-    """Return a weighted share of rows with its interval, by the scatter between groups."""
+def _share(
+    what: str, promised: float, hit: Array, task: Task, rows: Array, new: float = 0.0
+) -> Held:
+    """Return a weighted share of rows with its interval, by the scatter between groups.
+
+    `new` is what a new row weighs among those that the promise rests on, which says how many they
+    are: the share that a limit of n rows leaves out has the beta distribution.
+    """
+    error = float(np.sqrt(promised * (1.0 - promised) * new))
     w = np.ones(len(rows)) if task.w is None else task.w[rows]
     share, low, high = share_with_interval(hit, w, task.clusters(rows))
-    return Held(what, promised, share, low, high, len(rows))
+    return Held(what, promised, share, low, high, len(rows), error)
 
 
 def _verdict(found: Estimate, promised: Mapping[str, Any]) -> str:

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from gramsmith.arguments import abridged
 from gramsmith.evaluation.result import html_table, text_table
+from gramsmith.machines.intervals import PredictionIntervals
 from gramsmith.machines.sets import PredictionSets
 from gramsmith.selection.estimate import wilson
 from gramsmith.selection.scores import positive_class
@@ -152,7 +153,7 @@ def threshold_table(
             f"Expected a classifier of two classes with calibrated probabilities, got "
             f"{type(model).__name__}. Fit a KernelSelector, or use rank_kernels."
         )
-    machine = _classifier_of(model)
+    machine = calibrated_machine(model)
     p, codes, w, groups = held_out_probabilities(machine)
     classes = machine.classes_.tolist()
     total = np.bincount(codes, w, 2)
@@ -179,9 +180,9 @@ def threshold_table(
     return ThresholdTable(str(classes[c]), float(total[c] / total.sum()), len(p), rows)
 
 
-def _classifier_of(model: Any) -> Any:
+def calibrated_machine(model: Any) -> Any:
     """Return the machine of a model that may know left-out rows."""
-    while model is not None and not isinstance(model, PredictionSets):
+    while model is not None and not isinstance(model, PredictionSets | PredictionIntervals):
         steps = getattr(model, "steps", None)
         model = steps[-1][1] if steps else getattr(model, "best_estimator_", None)
     return model
@@ -189,7 +190,7 @@ def _classifier_of(model: Any) -> Any:
 
 def can_flag(model: Any) -> bool:
     """Return whether a model can say what thresholds do."""
-    machine = _classifier_of(model)
+    machine = calibrated_machine(model)
     known = hasattr(machine, "set_scores_") and hasattr(machine, "calibration_slope_")
     return known and len(machine.classes_) == 2
 
