@@ -266,6 +266,8 @@ def test_bounds_and_gradients_of_foreign_kernels_are_kept(rng):
     moved = clone(kernel).set_params(k2__source__length_scale=np.array([1.0, 2.0 + h]))
     expected = np.sum(W[:, :4] * (moved(X)[:, 1:5] - kernel(X)[:, 1:5])) / h
     assert by_name[2]["k2__source__length_scale"][1] == pytest.approx(expected, rel=1e-4)
+    with pytest.raises(TypeError, match="give its kernel_"):
+        gs.as_kernel(gs.KernelCombination([gs.Linear()]))
     with pytest.raises(TypeError, match="CompoundKernel of 2"):
         gs.as_kernel(gp.CompoundKernel([RBF(), RBF()]))
     with pytest.raises(ValueError, match="0 < low <= high"):

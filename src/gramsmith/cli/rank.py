@@ -393,6 +393,7 @@ def planned(data: Loaded, options: dict[str, Any]) -> tuple[Any, dict[str, Any],
         "file": table.name,
         "rows": plan.n_samples,
         "columns": table.n_columns,
+        "groups": None if data.groups is None else len(set(map(str, data.groups))),
         "roles": plan.columns.to_plain(),
         "task": goal.task,
         "reason": goal.reason,
@@ -444,9 +445,10 @@ def show_plan(
     if whole:
         show_columns(plan.columns)
         say_notes([as_options(remark) for remark in [*plan.columns.remarks, *remarks]])
+    groups = f"{counted(facts['groups'], 'group')}, " if facts["groups"] else ""
     say(
         f"{table.name}: {counted(plan.n_samples, 'row')}, {counted(table.n_columns, 'column')}"
-        f"{f', {table.note}' if table.note else ''}, {facts['task']} ({facts['reason']}).\n"
+        f"{f', {table.note}' if table.note else ''}, {groups}{facts['task']} ({facts['reason']}).\n"
         f"Plan: check {counted(len(plan.kernels), 'kernel')}, measure them on "
         f"{counted(plan.measure_rows, 'row')}{' in random draws' if plan.draws else ''}, "
         f"cross-validate the best with {plan.machine}; about {plan.memory_mib:,.0f} MiB of memory "
@@ -568,7 +570,11 @@ def show_ranking(ranking: Any, verbose: bool) -> None:
         rows = [[r["kernel"], *(number(r[m.name]) for m in measures)] for r in records]
         show_table(["kernel", *(f"{m.name} {m.arrow}" for m in measures)], rows)
     else:
-        more = len(records) - len(best)
-        tied = "= is a tie with the first. " if any(r["tied"] for r in best) else ""
-        if more:
-            say(f"{tied}{more} more kernels: --verbose.", err=False)
+        more, averaged = len(records) - len(best), len(ranking.average)
+        parts = [
+            "= is a tie with the first." if any(r["tied"] for r in best) else "",
+            f"The model averages {averaged} kernels." if averaged else "",
+            f"{more} more: --verbose." if more else "",
+        ]
+        if any(parts):
+            say(" ".join(filter(None, parts)), err=False)

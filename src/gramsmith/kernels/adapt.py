@@ -96,9 +96,12 @@ def as_kernel(kernel: Any, X: Any = None, *, cache: Any = None, **parameters: An
         found = FromCallable(partial(kernel, **parameters) if parameters else kernel, cache)
         found._values()  # a file that cannot be used is refused now
         return found
+    advice = f"Names are {', '.join(NAMES)}."
+    if hasattr(kernel, "fit"):
+        advice = "Of a learner, fit it to the training rows of each fold, and give its kernel_."
     raise TypeError(
         "Expected a kernel, a name, a scikit-learn kernel or a callable, got "
-        f"{type(kernel).__name__}. Names are {', '.join(NAMES)}."
+        f"{type(kernel).__name__}. {advice}"
     )
 
 
