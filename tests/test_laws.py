@@ -409,6 +409,8 @@ def test_facts_that_are_stated(measure, rng):
     assert (m.sign * value(identity) >= max(rivals) - 1e-12) == m.favours_identity
     same = value(K + 0.7 * identity) == pytest.approx(value(K), rel=1e-10)
     assert same == (m.name in WITHOUT_DIAGONAL)
+    unrelated = [value(gs.Linear()(rng.normal(size=(30, 2)))) for _ in range(20)]
+    assert (min(unrelated) >= 0.0) == m.nonnegative
 
 
 @every_measure

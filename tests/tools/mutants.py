@@ -57,6 +57,7 @@ ROOMS = {
             *("measures", "evaluation", "test_moments.py", "test_targets.py"),
             "oracle/test_golden.py",
             *("test_laws.py::test_measure_is_the_textbook_formula", "test_numerics.py"),
+            "test_laws.py::test_facts_that_are_stated",
             "test_laws.py::test_weighted_measure_is_the_textbook_form",
             "test_laws.py::test_adjoint_against_differences",
         ],
