@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from gramsmith.solvers import pivoted_cholesky
-from gramsmith.solvers.definite import Definite, clip_derivative
+from gramsmith.solvers.definite import Definite, clip_derivative, clip_negative
 
 
 def test_solution(rng):
@@ -19,6 +19,18 @@ def test_singular_matrix_gets_jitter():
     factor = Definite(np.ones((3, 3)))
     assert 0 < factor.jitter <= 1e-8
     np.testing.assert_allclose(np.ones((3, 3)) @ factor.solve(np.ones(3)), 1.0, rtol=1e-4)
+
+
+def test_clipped_matrix_and_its_coefficients(rng):
+    K = rng.normal(size=(9, 9))
+    K += K.T
+    values, U = np.linalg.eigh(K)
+    clipped, answering = clip_negative(K, quiet=True)
+    np.testing.assert_allclose(clipped, (U * np.maximum(values, 0.0)) @ U.T, atol=1e-13)
+    a = rng.normal(size=(9, 2))
+    np.testing.assert_allclose(K @ answering(a), clipped @ a, atol=1e-12)
+    definite = K @ K
+    assert clip_negative(definite)[0] is definite
 
 
 def test_a_small_matrix_is_not_refused_for_the_jitter_of_a_large_one():
