@@ -320,6 +320,14 @@ def test_folds_are_those_of_the_rows_as_given(make, parity):
         np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-6)
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("make", CROSSED.values(), ids=CROSSED)
+def test_weights_times_a_number_change_nothing(make, parity, rng):
+    w = rng.uniform(0.2, 3.0, len(parity[1]))
+    first, second = (make(random_state=0).fit(*parity, c * w).kernel_ for c in (1.0, 2.5))
+    np.testing.assert_allclose(first(parity[0]), second(parity[0]), rtol=1e-4, atol=1e-6)
+
+
 @pytest.mark.parametrize("name", ["two", "sum", "spectral"])
 def test_amounts_lead_from_the_start_to_the_climb(name, parity):
     X, y = parity

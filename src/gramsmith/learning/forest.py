@@ -172,13 +172,15 @@ class ForestLearner(Learner):
         values: list[float] = []
         # in units of their deviation: scikit-learn takes values that vary by 1e-15 for equal ones
         Y = Y / np.sqrt(target.w @ np.square(Y).sum(axis=1) / target.n)
+        # last digits decide between equally good splits: weights times a number have others
+        w, Y = np.asarray(np.float32(target.w), float), np.asarray(np.float32(Y), float)
         total = np.zeros_like(Y)
         status = "converged"
         try:
             for count in range(1, self.n_estimators + 1):
                 tree = kind(**options, random_state=rng.randint(2**31 - 1))
                 left = Y - total if boosting else Y
-                tree.fit(ranks, left, sample_weight=target.w, check_input=False)
+                tree.fit(ranks, left, sample_weight=w, check_input=False)
                 total += (RATE if boosting else 1.0) * tree.predict(ranks, False).reshape(Y.shape)
                 trees.append(tree.tree_)
                 rest = Y - (total if boosting else total / count)
