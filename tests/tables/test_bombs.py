@@ -142,6 +142,20 @@ def npy_of_nothing():
     return "t.npy", b"\x93NUMPY\x01\x00" + len(head).to_bytes(2, "little") + head
 
 
+def npz_zeros():
+    head = "{'descr':'<f8','fortran_order':False,'shape':(1000000,300)}"
+    head = (head + " " * (117 - len(head)) + "\n").encode()
+    stream = io.BytesIO()
+    with (
+        zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive,
+        archive.open("X.npy", "w", force_zip64=True) as member,
+    ):
+        member.write(b"\x93NUMPY\x01\x00" + len(head).to_bytes(2, "little") + head)
+        for _ in range(300):
+            member.write(bytes(8_000_000))
+    return "t.npz", stream.getvalue()
+
+
 def commas():
     import gzip
 
@@ -158,6 +172,7 @@ BOMBS = [
     feather_zeros,
     feather_dictionary,
     npy_of_nothing,
+    npz_zeros,
     commas,
 ]
 
@@ -177,3 +192,4 @@ def test_a_small_file_cannot_fill_the_memory(make, tmp_path):
     )
     assert done.returncode == 0, done.stderr[-2000:]
     assert done.stdout.startswith("refused:"), done.stdout
+    assert "alloc" not in done.stdout, "words of a library about memory"

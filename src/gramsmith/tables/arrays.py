@@ -33,7 +33,7 @@ def read_svmlight(path: Path, limits: Limits, base: int | None = None) -> tuple[
     try:
         with open_capped(path, limits) as stream:
             X, y = load_svmlight_file(stream, dtype=np.float64, zero_based=True)
-    except DataError:
+    except (DataError, MemoryError):
         raise
     except Exception as error:  # scikit-learn's parser names no line, so we look ourselves
         _explain(path, limits)
@@ -102,10 +102,10 @@ def read_npz(path: Path, target: str, limits: Limits) -> tuple[Array, Array | No
             samples = "X" if "X" in names else _only_matrix(archive, names, target, path.name)
             found = {}
             for name in {samples, target} & names.keys():
-                with archive.open(names[name]) as member:
-                    data = member.read(limits.bytes + 1)
+                limits.check_bytes(names[name].file_size, path.name)  # never is more unpacked
+                data = archive.read(names[name])
                 found[name] = parse_npy(data, f"{path.name}, array {name}", limits)
-    except DataError:
+    except (DataError, MemoryError):
         raise
     except Exception as error:  # damaged archives fail wherever they are damaged
         raise DataError(f"{path.name}: expected an npz file, got: {short(str(error))}.") from error

@@ -146,7 +146,7 @@ def _read_arrow(
             if not rows:
                 raise DataError(f"{path.name}: expected rows, got none.")
             table = pa.Table.from_batches(parts).unify_dictionaries()
-        except DataError:
+        except (DataError, MemoryError):
             raise
         except (pa.ArrowException, OSError, ValueError, KeyError) as error:
             raise DataError(f"{path.name}: expected {kind}, got: {short(str(error))}.") from error
@@ -167,14 +167,12 @@ def read_xlsx(
 
     try:
         with open_file(path) as stream, zipfile.ZipFile(stream) as archive:
-            plain_copy, count = io.BytesIO(), 0
-            texts, sheets = [0], []
+            # never is more unpacked than an entry says
+            limits.check_bytes(sum(info.file_size for info in archive.infolist()), path.name)
+            plain_copy, texts, sheets = io.BytesIO(), [0], []
             with zipfile.ZipFile(plain_copy, "w") as copy:
                 for info in archive.infolist():
-                    with archive.open(info) as member:
-                        data = member.read(limits.bytes - count + 1)
-                    count += len(data)
-                    limits.check_bytes(count, path.name)
+                    data = archive.read(info)
                     copy.writestr(info.filename, data)
                     if b"<si" in data or b":si" in data:
                         texts = [len(match.group()) for match in STRING.finditer(data)]
@@ -192,7 +190,7 @@ def read_xlsx(
             )
         chosen = names[0] if sheet is None else sheet
         rows = book.get_sheet_by_name(chosen).to_python()
-    except DataError:
+    except (DataError, MemoryError):
         raise
     except Exception as error:  # damaged archives fail wherever they are damaged
         raise DataError(
