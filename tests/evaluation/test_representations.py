@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
 import gramsmith as gs
 from gramsmith.evaluation import representations
@@ -203,6 +204,8 @@ REFUSED = {
     "rows": (lambda X: gs.compare_representations([X, X[:3]]), "same samples"),
     "axes": (lambda X: gs.compare_representations([np.ones((2,) * 5)]), "two to four axes"),
     "texts": (lambda X: gs.compare_representations([["a", "b"]]), "real numbers"),
+    "complex": (lambda X: gs.compare_representations([X, X + 1j]), "real numbers"),
+    "sparse": (lambda X: gs.compare_representations([csr_array(X)]), "dense rows"),
     "nan": (lambda X: gs.compare_representations({"a": X, "b": X * np.nan}), "b: expected finite"),
     "measure": (lambda X: gs.compare_representations([X], measure="kta"), "measure among"),
     "pooling": (lambda X: gs.compare_representations([X], pooling="max"), "pooling among"),

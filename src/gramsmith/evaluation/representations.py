@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse as sp
 
 from gramsmith.arguments import abridged, is_one_of
 from gramsmith.evaluation.errors import FOLDS, interval, jackknife
@@ -298,6 +299,8 @@ def _named(layers: Any, what: str) -> list[tuple[str, Any]]:
 
 def _as_rows(name: str, X: Any, pooling: str, notes: list[str]) -> Any:
     """Return an array of two axes where it lives, of its own type."""
+    if sp.issparse(X) or getattr(X, "is_sparse", False):
+        raise TypeError(f"{name}: expected dense rows, got sparse ones. Make them dense first.")
     X = X.detach() if hasattr(X, "detach") else X
     if not (is_torch(X) or hasattr(X, "__array_namespace__")):
         try:
@@ -306,7 +309,8 @@ def _as_rows(name: str, X: Any, pooling: str, notes: list[str]) -> Any:
             raise ValueError(
                 f"{name}: expected rows of one length, got several. Pool each to as many numbers."
             ) from error
-    if is_numpy_array(X) and X.dtype.kind not in "biuf" and "bfloat16" not in str(X.dtype):
+    numbers = not is_numpy_array(X) or X.dtype.kind in "biufc" or "bfloat16" in str(X.dtype)
+    if not numbers or "complex" in str(X.dtype):
         raise ValueError(f"{name}: expected an array of real numbers, got dtype {X.dtype}.")
     axes, shape = len(X.shape), tuple(X.shape)
     if axes == 1:
