@@ -7,6 +7,8 @@ with the same score and the same paired test. In the first of two tables the rel
 the second it has steps, which a tree finds with a few splits.
 """
 
+from textwrap import fill
+
 import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.ensemble import (
@@ -36,8 +38,8 @@ rankings = {
     "a truth with steps": gs.rank_kernels(X, steps, estimators=estimators),
 }
 for name, ranking in rankings.items():
-    print(f"{name}: {ranking.verdict.others}")
-    print(ranking.verdict.details[-1])
+    print(fill(f"{name}: {ranking.verdict.others}", 76))
+    print(fill(ranking.verdict.details[-1], 76), end="\n\n")
 
 # %%
 # Squares are the other estimators. ``best_other`` is a clear winner among them, fitted on all
@@ -49,9 +51,7 @@ for name, ranking in rankings.items():
         if ranking.best_other is None
         else type(ranking.best_other[-1]).__name__
     )
-    print(
-        f"{name}: clearly better than the kernels is {other}; expected {found.value:.2f}"
-    )
+    print(f"{name}: clearly better is {other}, expected {found.value:.2f}")
 
 fig, axes = plt.subplots(1, 2, figsize=(11, 4.4), layout="constrained")
 for ax, (name, ranking) in zip(axes, rankings.items(), strict=True):

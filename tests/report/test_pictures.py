@@ -93,6 +93,13 @@ def test_labels_are_text(n_curves):
     assert HOSTILE in [t.get_text() for t in plot_ranking(ranking, "scores").get_yticklabels()]
 
 
+def test_a_score_far_below_the_others_is_written():
+    ranking = of_classes(["a", "b"], np.eye(2))
+    other = {"estimator": "c", "score_error": 0.1, "judgement": "worse"}
+    ranking.other_records = [{**other, "score": score} for score in (0.88, 0.87, 0.01)]
+    assert [text.get_text() for text in plot_ranking(ranking, "scores").texts] == [" ← 0.01"]
+
+
 def test_bandwidth_curves_are_scaled():
     ranking = of_classes(["a", "b"], np.eye(2))
     flat, measure = plot_ranking(ranking, "bandwidth").lines

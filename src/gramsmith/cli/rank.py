@@ -42,6 +42,7 @@ OPTIONS = {
     'task="classification"': "--task classification",
     "max_samples": "--sample",
     "time_budget": "--time-budget",
+    ": see best_other": "",  # which is for Python
 }
 PASSED = (
     "scoring",

@@ -11,6 +11,7 @@ from typing import Any
 
 from gramsmith.report.axes import COLOURS, GREY, needs_extra
 from gramsmith.report.pictures import (
+    KERNELS,
     PICTURES,
     NothingToDraw,
     effect_height,
@@ -31,7 +32,7 @@ from gramsmith.report.words import (
 INK = "#0b0c0d"
 
 WIDTH, HEIGHT = 4.2, 3.3  # of a picture, in inches
-HIGHER = {"scores": 4.2}  # ten names, some in two lines
+NAME = 0.34  # of a row of the scores, whose name may take two lines
 
 STYLE: dict[Any, Any] = {
     "svg.fonttype": "none",
@@ -282,9 +283,11 @@ def bars(counts: list[int]) -> str:
 def drawn(ranking: Any) -> dict[str, str]:
     """Return the pictures of a ranking; what there is nothing to draw of is left out."""
     found: dict[str, str] = {}
+    names = min(len(ranking.records), KERNELS) + len(ranking.other_records)
     for kind, plot in PICTURES.items():
         try:
-            found[kind] = draw(partial(plot, ranking), HIGHER.get(kind, HEIGHT))
+            height = 0.8 + NAME * names if kind == "scores" else HEIGHT
+            found[kind] = draw(partial(plot, ranking), height)
         except NothingToDraw:
             continue
     return found

@@ -32,7 +32,7 @@ from gramsmith.report.axes import (
     strip_frame,
     without_outliers,
 )
-from gramsmith.report.words import score_label
+from gramsmith.report.words import number, score_label
 
 Array = npt.NDArray[Any]
 
@@ -84,6 +84,9 @@ def plot_scores(ranking: Any, ax: Any = None) -> Any:
     low = max(float(lows.min()), high - 4.0 * (high - float(np.median(lows))))
     margin = 0.06 * (high - low) or 0.01
     ax.set_xlim(low - margin, high + margin)
+    for k, value in enumerate(scores):
+        if value < low - margin:
+            ax.text(low - margin, -k, f" ← {number(value)}", va="center", color=GREY)
     ax.grid(axis="x", alpha=0.25, lw=0.6)
     return list_rows(ax, [record["kernel"] for record in records], score_label(ranking.scoring))
 

@@ -110,8 +110,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         What columns are, where that should not be found out: number, boolean, category, ordered,
         date (date-dmy, date-mdy), text, sequence, or drop.
     power : bool, default=False
-        Whether skewed numbers are unskewed first: by the logarithm where all are above zero and it
-        fits best, else by the transform of Yeo and Johnson of centred and scaled values. Neither
+        Whether skewed numbers are transformed first: by the logarithm where all are above zero and
+        it fits best, else by the transform of Yeo and Johnson of centred and scaled values. Neither
         depends on units or on the order of rows.
     scale : bool, default=True
         Whether numbers are standardised. Kernels of counts, such as `Tanimoto`, compare them as
@@ -120,7 +120,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     Attributes
     ----------
     columns_ : ColumnTable
-        What each column is, with its gaps, different values and an example.
+        What each column is, with its missing and different values and an example.
     blocks_ : list of Block
         What was learned of numbers, categories, dates and texts.
     feature_names_out_ : object array of shape (n_features_out,)
