@@ -10,12 +10,15 @@ import hashlib
 import json
 import os
 import re
+import runpy
 import subprocess
 import sys
 import tempfile
 from io import BytesIO
 from pathlib import Path
 
+import matplotlib
+import matplotlib.pyplot as plt
 import pandas as pd
 from PIL import Image
 from rich.console import Console
@@ -117,9 +120,19 @@ def photograph(page):
         snap(browser, "report_phone", 0, PHONE, 844)
 
 
+def similarities():
+    """Draw the three Gram matrices of the README by the example that explains them."""
+    matplotlib.use("agg")
+    runpy.run_path(str(HERE.parent / "examples" / "measure" / "what_a_measure_sees.py"))
+    buffer = BytesIO()
+    plt.gcf().savefig(buffer, dpi=75)
+    Image.open(buffer).convert("RGB").quantize(64).save(STATIC / "similar.png", optimize=True)
+
+
 def main():
     """Run every step, draw it, photograph the report."""
     STATIC.mkdir(exist_ok=True)
+    similarities()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         prepare(folder)

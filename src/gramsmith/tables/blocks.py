@@ -88,10 +88,11 @@ class Numbers(Block):
     .. math:: x \mapsto (u(x) - \mu) / \sigma
 
     A missing value, or the number of `sentinels_` that stands for one (0: none does), becomes the
-    median (`fill_`), with an indicator beside it. With `power`, skewed numbers go through a logarithm of
-    values from `floor_` on (`logs_`), or the transform of Yeo and Johnson of (x - centre) / unit
-    (`powers_`, 1: none), which is u. With `indicators`, numbers of 3 to 12 different values
-    (`levels_`) count as categories. `orders_` are the ordered categories of columns that have them.
+    median (`fill_`), with an indicator beside it. With `power`, skewed numbers go through a
+    logarithm of values from `floor_` on (`logs_`), or the transform of Yeo and Johnson of
+    (x - centre) / unit (`powers_`, 1: none), which is u. With `indicators`, numbers of 3 to 12
+    different values (`levels_`) count as categories. `orders_` are the ordered categories of the
+    columns that have them.
     """
 
     kinds: ClassVar[tuple[str, ...]] = ("number", "boolean", "ordered")
