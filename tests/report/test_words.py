@@ -1,13 +1,22 @@
 """Words: numbers as text, warnings that are worth reading, what to do next."""
 
 import re
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import gramsmith as gs
-from gramsmith.report.words import _interval_words, listed, next_steps, number, winner, with_error
+from gramsmith.report.words import (
+    _interval_words,
+    listed,
+    next_steps,
+    number,
+    verdict,
+    winner,
+    with_error,
+)
 
 
 @pytest.mark.parametrize(
@@ -50,6 +59,14 @@ def test_ends_of_an_interval_differ(low, high, text):
     task = SimpleNamespace(score=SimpleNamespace(is_share=False, is_default=True), periods=None)
     estimate = SimpleNamespace(low=low, high=high, kind="bootstrap")
     assert text in _interval_words(estimate, task)
+
+
+def test_an_interval_that_reaches_the_shown_baseline_is_mentioned(ranking):
+    """Outer folds that look back have fewer rows, on which a constant may be worse."""
+    shown = ranking.evidence.rivals[0].score
+    low = replace(ranking.estimate, baseline=shown - 0.2, low=shown - 0.1, beats_baseline=True)
+    said = verdict(ranking._findings, ranking.records, low, ranking.evidence)
+    assert "The 95 % interval reaches down to" in said.text
 
 
 def test_imbalanced_classes_are_mentioned(rng):
