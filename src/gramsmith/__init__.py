@@ -36,7 +36,7 @@ Gaussian(length_scale=2.0)
 
 from importlib import import_module as _import_module
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 
 # What people type -> the module it comes from, as the stub says it to type checkers: lines such as
 # "from gramsmith.gram import Gram as Gram".
