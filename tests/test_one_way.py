@@ -307,6 +307,24 @@ def test_a_tile_of_counts(dtype):
         np.testing.assert_allclose(gs.Gram(kernel, X).toarray(), kernel(X))
 
 
+def test_a_tile_of_complex_numbers():
+    class Overlap(gs.kernels.Kernel):
+        def tile(self, a, b):
+            return np.exp(1j * (a[:, :1] - b[:, 0]))
+
+        def diagonal(self, a):
+            return np.ones(len(a))
+
+    X = np.random.default_rng(0).normal(size=(9, 2))
+    for use in (
+        lambda: Overlap()(X),
+        lambda: gs.Gram(2.0 * Overlap(), X).toarray(),
+        lambda: gs.as_kernel(lambda A, B: 1j * (A @ B.T))(X),
+    ):
+        with pytest.raises((ValueError, TypeError), match=r"abs\(K\) \*\* 2"):
+            use()
+
+
 def test_blocks_have_white_noise_where_a_sample_meets_itself():
     from sklearn.gaussian_process.kernels import RBF, WhiteKernel
 

@@ -18,7 +18,7 @@ from gramsmith.kernels.algebra import Bounded, Fixed, Power, Product, Scaled, Su
 from gramsmith.kernels.base import OPERATORS, Array, Derivatives, Kernel, Pullback
 from gramsmith.kernels.constant import Constant, White
 from gramsmith.kernels.embedding import Embedding, count
-from gramsmith.kernels.finite import as_rows
+from gramsmith.kernels.finite import as_rows, check_real
 from gramsmith.kernels.inner import Linear, Polynomial, Sigmoid, Tanimoto
 from gramsmith.kernels.maps import ByFeatureCount, Composed, FunctionMap, SampleMap
 from gramsmith.kernels.normalized import Normalized
@@ -481,6 +481,7 @@ class FromCallable(Kernel):
 
     def _matrix(self, A: Any, B: Any) -> Array:
         found = self.function(A, B)
+        check_real(found)
         return np.array(found.toarray() if sp.issparse(found) else found, dtype=float)
 
     def diagonal(self, a: Embedding) -> Array:

@@ -31,7 +31,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.gaussian_process.kernels import Kernel as SklearnKernel
 
 from gramsmith.kernels.embedding import Embedding
-from gramsmith.kernels.finite import as_rows, check_values
+from gramsmith.kernels.finite import as_rows, check_real, check_values
 from gramsmith.kernels.parametrised import Parametrised, theta_gradient
 
 Array = npt.NDArray[Any]
@@ -53,6 +53,7 @@ def _always_new(tile: Callable[..., Any]) -> Callable[..., Array]:
         K: Array = np.require(tile(self, a, b), None, "W")  # read-only if from JAX
         if K.dtype in (np.float64, np.float32):
             return K
+        check_real(K)
         return K.astype(np.float64 if out is None else out.dtype)
 
     with_out.__doc__ = tile.__doc__

@@ -23,6 +23,15 @@ def is_complex(X: Any) -> bool:
         return False
 
 
+def check_real(K: Any) -> None:
+    """Raise a ValueError for complex kernel values, of which NumPy drops the imaginary parts."""
+    if is_complex(K):
+        raise ValueError(
+            "Expected a real kernel matrix, got complex numbers. Take abs(K) ** 2 of overlaps "
+            "of quantum states, K.real of what is real but for rounding."
+        )
+
+
 def count_samples(X: Any) -> int:
     """Return how many samples there are in an array, a table or a list; or raise."""
     shape = getattr(X, "shape", None)

@@ -20,7 +20,7 @@ from gramsmith.kernels.base import (
 )
 from gramsmith.kernels.definiteness import indefiniteness
 from gramsmith.kernels.embedding import Embedding, fitting
-from gramsmith.kernels.finite import check_finite, checked_data, is_complex
+from gramsmith.kernels.finite import check_finite, check_real, checked_data
 
 
 class Precomputed(Kernel):
@@ -36,11 +36,7 @@ class Precomputed(Kernel):
     """
 
     def check_input(self, X: Any) -> Any:
-        if is_complex(X):
-            raise ValueError(
-                "Expected a real kernel matrix, got complex numbers. Take abs(K) ** 2 of overlaps "
-                "of quantum states, K.real of what is real but for rounding."
-            )
+        check_real(X)
         if sp.issparse(X):
             raise TypeError("Expected a dense kernel matrix, got a sparse one. Use K.toarray().")
         try:
