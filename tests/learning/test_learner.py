@@ -66,6 +66,7 @@ def test_errors_of_an_objective_in_folds_are_errors(learner, kind, parity):
         {"early_stopping": True},
         {"patience": 3},
         {"validation_fraction": 0.5},
+        {"init": np.eye(4)[:, :2], "structure": "low_rank"},
     ],
 )
 def test_outer_products_refuse_what_has_no_effect(option, parity):

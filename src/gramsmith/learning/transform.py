@@ -480,8 +480,10 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learne
         given = [name for name, usual in defaults.items() if getattr(self, name) not in (usual, 0)]
         given += ["measure"] * (objective.name != "ridge_loo")
         given += ["early_stopping"] * bool(self.early_stopping)
+        # the full map is followed: of one with fewer columns only the size would count
+        given += ["init"] * (self.init is not None and self.structure == "low_rank")
         if self.solver == "outer_product" and given:
-            said = ", ".join(f"{name}={getattr(self, name)!r}" for name in given)
+            said = ", ".join(f"{name}={abridged(getattr(self, name))}" for name in given)
             raise ValueError(
                 'Expected nothing to optimise with solver="outer_product", which follows the '
                 f"gradients of ridge regressions alone, got {said}. Leave it out, or "
