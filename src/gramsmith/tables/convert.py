@@ -195,7 +195,7 @@ def _arrow(column: Any, name: Any) -> Cells:
     if pa.types.is_dictionary(kind) or is_text(kind):
         coded = column if pa.types.is_dictionary(kind) else column.dictionary_encode()
         if isinstance(coded, pa.ChunkedArray):
-            coded = coded.unify_dictionaries().combine_chunks()
+            coded = coded.combine_chunks()  # of one dictionary, in one pass
         words = [_word(word) for word in coded.dictionary.to_pylist()]
         places = pc.fill_null(coded.indices, len(words)).to_numpy(zero_copy_only=False)
         return Cells(np.asarray(np.array([*words, None], dtype=object)[places]))

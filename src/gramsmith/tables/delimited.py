@@ -155,7 +155,7 @@ def _typed(column: Any, name: str) -> Array:
     if values is not None:
         return values
     # blanks around the cells, or words such as - that mean a missing one among numbers
-    coded = column.dictionary_encode().unify_dictionaries().combine_chunks()
+    coded = column.dictionary_encode().combine_chunks()
     words = pc.utf8_trim_whitespace(coded.dictionary)
     unknown = pc.is_in(pc.utf8_lower(words), pa.array(sorted(UNKNOWN)))
     values = None if pc.all(unknown).as_py() else _cast(pc.if_else(unknown, None, words))
