@@ -145,13 +145,14 @@ def test_several_outputs_and_labels():
 def test_columns_beside_predictions(command, models, tmp_path):
     test = rows(30, 8)
     test.loc[3, "name"] = None
+    test["visits"] = np.arange(len(test)) % 7
     file = written(test, tmp_path)
-    done = command(
-        "predict", models["label"], file, "--id", "name", "--keep", "label", "--keep", "a"
-    )
+    keep = ("--keep", "label", "--keep", "a", "--keep", "visits")
+    done = command("predict", models["label"], file, "--id", "name", *keep)
     assert done.status == 0, done.err
     found = list(csv.DictReader(done.out.splitlines()))
-    assert list(found[0]) == ["name", "row", "prediction", "label", "a"]
+    assert list(found[0]) == ["name", "row", "prediction", "label", "a", "visits"]
+    assert [row["visits"] for row in found] == test["visits"].astype(str).tolist()
     assert [row["name"] for row in found[:5]] == ["0000", "0001", "0002", "", "0004"]
     assert [row["label"] for row in found] == test["label"].tolist()
     np.testing.assert_allclose([float(row["a"]) for row in found], test["a"])

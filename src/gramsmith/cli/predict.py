@@ -199,10 +199,11 @@ def named_sets(machine: Any, X: Any, coverage: float) -> list[str]:
 
 
 def cells_of(table: Table, name: str, numbers: list[int]) -> list[Any]:
-    """Return a column of some rows as it is to be written; a missing cell is empty."""
+    """Return a column of some rows as it is to be written: empty if missing, 68 and not 68.0."""
     cells = table.columns[name]
-    found = [cells[number - 1] for number in numbers]
-    return ["" if cell is None or cell != cell else cell for cell in found]
+    found = ["" if x is None or x != x else x for x in (cells[number - 1] for number in numbers)]
+    whole = all(x.is_integer() for x in found if isinstance(x, float))
+    return [int(x) if whole and isinstance(x, float) else x for x in found]
 
 
 def say_unknown(machine: Any, X: Any, numbers: list[int]) -> None:

@@ -137,7 +137,7 @@ class PredictionSets:
                 warnings.warn(
                     f"In every set, with too few left-out samples or groups to promise "
                     f"{coverage:.4g}: {named}{' ...' if len(always) > 5 else ''}. Ask for less, or "
-                    "use per_class=False.",
+                    "in Python for sets that hold over all classes together, per_class=False.",
                     UserWarning,
                     stacklevel=2,
                 )
