@@ -4,10 +4,12 @@ import warnings
 from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.optimize import minimize
 from sklearn.base import clone
 from sklearn.model_selection import cross_val_score
+from sklearn.pipeline import make_pipeline
 
 import gramsmith as gs
 from gramsmith.selection import AveragedClassifier, AveragedRegressor, read
@@ -16,6 +18,7 @@ from gramsmith.selection.estimate import bootstrap
 from gramsmith.selection.held_out import HeldOut, score
 from gramsmith.selection.kinds import read_task
 from gramsmith.selection.plan import MEMBERS
+from gramsmith.tables import TableEncoder
 
 RNG = np.random.default_rng(1)
 X = RNG.normal(size=(160, 3))
@@ -205,6 +208,16 @@ def test_it_is_an_estimator_that_can_be_fitted_anew():
         clone(model).fit(X[:80], TWO[:80]).decision_function(X[:5]),
         atol=0.3,
     )
+
+
+def test_what_its_machines_warn_of_is_said_once():
+    table = pd.DataFrame(X, columns=["a", "b", "c"])
+    machines = [make_pipeline(TableEncoder(), gs.KernelRidgeRegressor(k)) for k in KERNELS.values()]
+    model = AveragedRegressor(machines).fit(table, VALUES)
+    with pytest.warns(UserWarning, match="ignored: 'more'") as caught:
+        model.predict(table.assign(more=1.0))
+    assert len(caught) == 1
+    assert caught[0].filename == __file__
 
 
 @pytest.mark.parametrize(

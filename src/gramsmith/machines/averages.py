@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import field
 from typing import Any, ClassVar, Self
@@ -91,10 +92,14 @@ class AveragedMachines(BaseEstimator):
 
     def _mean(self, X: Any, method: str) -> Array:
         check_is_fitted(self, "machines_")
-        parts = [
-            w * np.asarray(getattr(machine, method)(X), dtype=float)
-            for w, machine in zip(self.weights_, self.machines_, strict=True)
-        ]
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            parts = [
+                w * np.asarray(getattr(machine, method)(X), dtype=float)
+                for w, machine in zip(self.weights_, self.machines_, strict=True)
+            ]
+        for message, category in {(str(one.message), one.category): None for one in caught}:
+            warnings.warn(message, category, stacklevel=3)  # what several machines say is said once
         return np.asarray(sum(parts[1:], parts[0]))
 
     @available_if(_known("novelty"))  # type: ignore[untyped-decorator]
