@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from gramsmith.tables.columnar import read_feather, read_parquet
+from gramsmith.tables.convert import plain
 from gramsmith.tables.streams import DataError, Limits
 
 pa = pytest.importorskip("pyarrow", reason="needs the parquet extra")
@@ -77,3 +78,21 @@ def test_places_that_a_feather_file_lies_about_are_not_read(tmp_path):
     path.write_bytes(data.replace(true, far.tobytes()))
     with pytest.raises(DataError, match="expected feather"):
         read_feather(path, Limits())
+
+
+def test_dictionaries_that_differ_by_part_are_read(tmp_path):
+    def coded(places, words):
+        return pa.DictionaryArray.from_arrays(pa.array(places, pa.int8()), words)
+
+    many = [f"w{i}" for i in range(200)]  # more than places of one byte tell apart
+    for first, second, expected in (
+        ([0, 1, None], [["a", None], ["b", None]], ["a", None, None, "b", None, None]),
+        (range(100), [many[:100], many[100:]], many),
+    ):
+        parts = [pa.record_batch({"a": coded(first, words)}) for words in second]
+        table = pa.Table.from_batches(parts)
+        assert plain(table.column("a")).values.tolist() == expected
+        path = tmp_path / "t.arrow"
+        with pa.OSFile(str(path), "wb") as stream, pa.ipc.new_stream(stream, table.schema) as out:
+            out.write_table(table)
+        assert read_feather(path, Limits())["a"].tolist() == expected

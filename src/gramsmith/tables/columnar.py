@@ -145,7 +145,7 @@ def _read_arrow(
                 parts.append(part)
             if not rows:
                 raise DataError(f"{path.name}: expected rows, got none.")
-            table = pa.Table.from_batches(parts).unify_dictionaries()
+            table = pa.Table.from_batches(parts)
         except (DataError, MemoryError):
             raise
         except (pa.ArrowException, OSError, ValueError, KeyError) as error:

@@ -195,6 +195,10 @@ def _arrow(column: Any, name: Any) -> Cells:
     if pa.types.is_dictionary(kind) or is_text(kind):
         coded = column if pa.types.is_dictionary(kind) else column.dictionary_encode()
         if isinstance(coded, pa.ChunkedArray):
+            if pa.types.is_dictionary(kind):
+                coded = pa.chunked_array(
+                    map(_joinable, coded.chunks), pa.dictionary(pa.int64(), pa.large_string())
+                )
             coded = coded.combine_chunks()  # of one dictionary, in one pass
         words = [_word(word) for word in coded.dictionary.to_pylist()]
         places = pc.fill_null(coded.indices, len(words)).to_numpy(zero_copy_only=False)
@@ -221,6 +225,14 @@ def _arrow(column: Any, name: Any) -> Cells:
         "Convert the column, or leave it out.",
         column=name,
     )
+
+
+def _joinable(part: Any) -> Any:
+    """Return a part of a column of texts by their dictionary as Arrow joins it with others."""
+    import pyarrow as pa
+
+    words = part.dictionary.cast(pa.large_string()).fill_null("")
+    return pa.DictionaryArray.from_arrays(part.indices.cast(pa.int64()), words)
 
 
 def is_text(kind: Any) -> bool:
