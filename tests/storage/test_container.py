@@ -219,8 +219,8 @@ def test_a_file_keeps_its_rights(mode, tmp_path):
     ("text", "words"),
     [
         ('{"a":' * 300 + "1" + "}" * 300, "at most 256 deep"),
-        ("[" * 1200 + "]" * 1200, "at most 256 deep|recursion"),
-        ("[" * 100_000, "JSON"),
+        ("[" * 1200 + "]" * 1200, "at most 256 deep"),
+        ("[" * 100_000, "at most 256 deep"),
         ("[" + "[]," * 3_000_000 + "[]]", "at most 300,000 lists"),
         ("[" + '{"":0}, ' * 300_001 + "0]", "at most 300,000 lists"),
     ],

@@ -164,13 +164,17 @@ def parse_json(text: str) -> Any:
 
     try:
         found = json.loads(text, object_pairs_hook=unique, parse_constant=no_constant)
+        if isinstance(found, list | dict) and _too_deep(found):
+            raise RecursionError  # as json does further out
+        return found
     except ModelFormatError:
         raise
-    except (ValueError, RecursionError) as error:
+    except RecursionError as error:
+        raise ModelFormatError(
+            f"Expected a manifest at most {JSON_DEPTH} deep, got a deeper one."
+        ) from error
+    except ValueError as error:
         raise ModelFormatError(f"Expected JSON in the manifest, got: {error}.") from error
-    if isinstance(found, list | dict) and _too_deep(found):
-        raise ModelFormatError(f"Expected a manifest at most {JSON_DEPTH} deep, got a deeper one.")
-    return found
 
 
 def manifest_of(metadata: dict[str, str] | None) -> dict[str, Any]:
