@@ -181,16 +181,21 @@ def test_mistakes_within_the_choice_are_not_hidden(rng, monkeypatch):
         gs.rank_kernels(X, X[:, 0] > 0, ["rbf"])
 
 
-def test_the_number_of_folds_is_not_that_of_outer_folds(rng, monkeypatch):
+def test_outer_folds_are_five_and_each_encodes_the_rows_once(rng, monkeypatch):
     from gramsmith.selection import estimate
+    from gramsmith.tables import TableEncoder
 
-    X, asked = rng.normal(size=(60, 2)), []
-    original = estimate._choose_anew
-    monkeypatch.setattr(
-        estimate, "_choose_anew", lambda *a: (asked.append(len(a[2])), original(*a))[1]
-    )
+    X, asked, encoded = rng.normal(size=(60, 2)), [], []
+    for cls, name, calls in (
+        (estimate, "_choose_anew", asked),
+        (TableEncoder, "encode_from", encoded),
+    ):
+        original = getattr(cls, name)
+        monkeypatch.setattr(
+            cls, name, lambda *a, o=original, calls=calls: (calls.append(len(a[2])), o(*a))[1]
+        )
     gs.rank_kernels(X, X[:, 0] > 0, ["rbf"], cv=2)
-    assert asked == [12] * 5
+    assert (asked, encoded) == ([12] * 5, [48] * 5)
 
 
 def test_learned_kernels_learn_from_the_past_only(rng, monkeypatch):

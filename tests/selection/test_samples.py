@@ -7,6 +7,7 @@ import pytest
 import gramsmith as gs
 from gramsmith.selection.candidates import Candidate, default_candidates
 from gramsmith.selection.samples import Samples, TakeView, is_table, read_samples
+from gramsmith.tables import TableEncoder
 
 
 def test_shared_blocks_equal_single_kernels(rng):
@@ -75,6 +76,16 @@ def test_indicator_view_where_it_matters(rng):
     few = rng.integers(0, 4, size=(100, 5)).astype(float)
     assert len(read_samples(few, np.arange(100), "auto").views) == 2
     assert len(read_samples(rng.normal(size=(100, 5)), np.arange(100), "auto").views) == 1
+
+
+def test_a_mixed_table_is_looked_at_three_times(rng, monkeypatch):
+    looked, fit = [], TableEncoder.fit
+    monkeypatch.setattr(
+        TableEncoder, "fit", lambda self, *a: (looked.append(self), fit(self, *a))[1]
+    )
+    frame = pd.DataFrame({"a": rng.normal(size=100), "b": ["u", "v"] * 50})
+    read_samples(frame, np.arange(100), "auto")
+    assert len(looked) == 3  # plainly, with indicators, with powers: of no use as counts
 
 
 def test_expressions_of_matrices_are_refused(rng):

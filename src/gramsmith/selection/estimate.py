@@ -181,12 +181,12 @@ def _choose_anew(problem: Problem, train: Array, test: Array, work: Work) -> dic
     "answers" are those of the kernels, then of each other estimator, "leader" which of them it
     prefers, "values" the decision values or predictions of the kernels, (m, q).
     """
-    inner = problem.at(train)
+    samples = problem.samples.learned_from(train)
+    inner = problem.at(train, samples)
     found = choose(inner, work, shown=False)
     machines = fit_machines(found, inner, work)
     record = delivered_record(found, machines, inner)
     # each machine has its own view of the test samples
-    samples = problem.samples.learned_from(train)
     new = tuple(samples.test_view(found.candidates[i], train, test) for i in found.chosen)
     models = [
         Pipeline([("view", TakeView(k).fit(new)), ("model", machine)])

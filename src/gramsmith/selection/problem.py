@@ -43,8 +43,8 @@ class Problem:
     ensemble: bool = True
     others: tuple[Other, ...] = ()  # estimators that are compared with the kernels
 
-    def at(self, rows: Array) -> Problem:
-        """Return the problem of some rows, encoded by what they alone can teach."""
+    def at(self, rows: Array, samples: Samples) -> Problem:
+        """Return the problem of some rows of samples that are encoded by what these can teach."""
         task = self.task.at(rows)
         plan = make_plan(
             task,
@@ -55,7 +55,7 @@ class Problem:
             max_samples=self.plan.max_samples,
             nested=False,
         )
-        samples = self.samples.learned_from(rows).of_rows(self.candidates, rows)
+        samples = samples.of_rows(self.candidates, rows)
         given = any(other.as_given for other in self.others)
         X = take_rows(self.X, rows) if given else None
         return replace(self, task=task, samples=samples, plan=plan, X=X)

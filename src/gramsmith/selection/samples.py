@@ -269,7 +269,7 @@ def read_samples(
             if auto and not several and not sp.issparse(found[-1][0]):
                 found += [
                     (_encoded(coded, view, rows), coded, 0, word)
-                    for word, coded in _variants(seen, roles)
+                    for word, coded in _variants(seen, encoder)
                 ]
             elif not auto and _ask_for_counts(kernels, source if several else None):
                 coded = TableEncoder(scale=False, roles=roles).fit(seen)
@@ -293,8 +293,9 @@ def _encoded(encoder: TableEncoder, view: Any, rows: Array | None) -> Any:
         return encoder.transform(view)
 
 
-def _variants(X: Any, roles: Any) -> Iterator[tuple[str, TableEncoder]]:
+def _variants(X: Any, plain: TableEncoder) -> Iterator[tuple[str, TableEncoder]]:
     """Yield other encodings of a table that are worth a view of their own."""
+    roles = plain.roles
     coded = TableEncoder(indicators=True, roles=roles).fit(X)
     # where such columns are more than a few
     leveled = sum(len(levels) > 0 for levels in coded.numbers_.levels_)
@@ -303,11 +304,10 @@ def _variants(X: Any, roles: Any) -> Iterator[tuple[str, TableEncoder]]:
     powered = TableEncoder(power=True, roles=roles).fit(X)
     if powered.numbers_.unskews:
         yield POWERS, powered
-    counted = TableEncoder(scale=False, roles=roles).fit(X)
-    if len(counted.numbers_.columns_) == len(counted.sources()) and are_counts(
-        counted.transform(X)
-    ):
-        yield UNSCALED, counted
+    if len(plain.numbers_.columns_) == len(plain.sources()):
+        counted = TableEncoder(scale=False, roles=roles).fit(X)
+        if are_counts(counted.transform(X)):
+            yield UNSCALED, counted
 
 
 def _all_matrices(kernels: Any) -> bool:

@@ -178,9 +178,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             cells = self._cells_of_array(X) if columns is None else self._cells_of_frame(columns)
             facts, roles = TableFacts.of(cells), dict(self.roles or {})
             self.columns_ = ColumnTable(
-                self._tell(
-                    decide(name, c, facts, roles.get(name), self.max_categories, columns is None)
-                )
+                decide(name, c, facts, roles.get(name), self.max_categories, columns is None)
                 for name, c in cells.items()
             )
             self.blocks_ = self._fitted_blocks(self.columns_, list(cells.values()))
@@ -248,10 +246,6 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         numbers = Numbers(self.indicators, self.power, self.scale)
         made = (numbers, Categories(), Dates(), Texts())
         return [block.fit(columns, cells, old) for block, old in zip(made, like, strict=True)]
-
-    def _tell(self, value: Any) -> Any:
-        """Return a value, and tell whoever listens that one more column was looked at."""
-        return value
 
     def _warn_of_copies(self, cells: Mapping[Any, Cells], y: Array) -> None:
         for column, (name, values) in zip(self.columns_, cells.items(), strict=True):
