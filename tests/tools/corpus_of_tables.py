@@ -508,7 +508,8 @@ def columns():
         Column("kronor", ["1 234,50 kr", "20,00 kr", "7,25 kr"], values=[1234.5, 20, 7.25]),
         Column("kronor before", ["kr 1.234,50", "kr 20,00"], values=[1234.5, 20]),
         Column("kronor and a dash", ["199:-", "20:-", "7:-"], values=[199, 20, 7]),
-        Column("SEK", ["SEK 1 234", "SEK 20"], values=[1234, 20]),
+        Column("SEK", ["SEK 1 234", "20 sek", "7 SEK"], values=[1234, 20, 7]),
+        Column("pesos", ["12,50 mxn", "1.234,50 MXN", "Mxn 7"], values=[12.5, 1234.5, 7]),
         Column("złoty", ["1 234,50 zł", "20,00 zł", "7,25 zł"], values=[1234.5, 20, 7.25]),
         Column("reais", ["R$ 1.234,50", "R$ 20,00"], values=[1234.5, 20]),
         Column("francs", ["Fr. 1'234.50", "Fr. 20.00"], values=[1234.5, 20]),
@@ -584,6 +585,8 @@ def columns():
         # times and dates
         Column("times of day", ["08:30", "17:05", "23:59"], values=[30600, 61500, 86340]),
         Column("with seconds", ["08:30:10", "17:05:00"], values=[30610, 61500]),
+        Column("AM", ["8:30 AM", "12:05 am", "5:05p.m."], values=[30600, 300, 61500]),
+        Column("no hour", ["8:30 AM", "13:05 PM", "5:05 PM"], "category"),
         Column(
             "offset",
             ["2024-03-11T10:00:00+01:00", "2024-03-11T10:00:00+02:00"],

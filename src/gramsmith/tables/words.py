@@ -33,12 +33,15 @@ PLAIN = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 # Leading zeros, or more digits than a double holds: a code (postcode, account), not a number. Two
 # digits, such as 07, may be a month or an hour and stay numbers.
 CODE = re.compile(r"0\d{2,}|\d{16,}")
-CLOCK = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)(?::([0-5]\d)(\.\d+)?)?")
+CLOCK = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)(?::([0-5]\d)(\.\d+)?)?(?:\s*([AaPp])\.?[Mm]\.?)?")
 BLANKS = " \u00a0\u202f\u2009"
-CURRENCY = (
-    r"US\$|A\$|C\$|R\$|[$€£¥₹₩₽₺₪₫฿₴₦]|USD|EUR|GBP|CHF|SEK|NOK|DKK|JPY|INR|CNY|AUD|CAD|PLN|CZK"
-    r"|HUF|BRL|ZAR|Rs\.?|S?Fr\.|Kč|Ft|zł|kr\.?|lei"
-)
+# Currencies that are letters, in any case.
+CODES = (
+    "USD EUR GBP CHF SEK NOK DKK ISK JPY INR CNY AUD CAD NZD SGD HKD KRW TWD THB PLN CZK HUF RON"
+    " BGN RUB UAH TRY ILS AED BRL MXN ZAR kr"
+).split()
+CURRENCY = rf"US\$|A\$|C\$|R\$|[$€£¥₹₩₽₺₪₫฿₴₦]|(?i:{'|'.join(CODES)})\.?|Rs\.?|S?Fr\.|Kč|Ft|zł|lei"
+SPELLINGS = {code.lower(): code for code in CODES}
 # A unit of one letter has a blank before it: 12A may be a seat or a house.
 UNIT = (
     rf"{CURRENCY}|%|‰|°C|°F|°|kg|mg|µg|km/h|mph|m/s|km|cm|mm|m²|m2|m³|m3|sqft|sq ft|ft|ha|ml|cl|dl"
@@ -127,6 +130,7 @@ def written(word: str) -> Written | None:
         signs.remove(part["minus"])
     negative = opened or (signs and signs[0] != "+")
     unit = units[0].rstrip(".") if units else ""
+    unit = SPELLINGS.get(unit.lower(), unit)
     return Written(-1.0 if negative else 1.0, core, MAGNITUDE.get(part["size"], 1.0), unit)
 
 
@@ -165,8 +169,13 @@ def clock_of(word: str) -> float | None:
     match = CLOCK.fullmatch(word.strip())
     if match is None:
         return None
-    hours, minutes, seconds, rest = match.groups()
-    return 3600.0 * int(hours) + 60.0 * int(minutes) + int(seconds or 0) + float(rest or 0)
+    hours, minutes, seconds, rest, half = match.groups()
+    hour = int(hours)
+    if half:
+        if not 1 <= hour <= 12:
+            return None
+        hour = hour % 12 + (12 if half in "pP" else 0)
+    return 3600.0 * hour + 60.0 * int(minutes) + int(seconds or 0) + float(rest or 0)
 
 
 def numbers_of(words: Iterable[str | None], style: str) -> dict[str, float | None]:
