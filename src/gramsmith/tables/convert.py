@@ -195,10 +195,8 @@ def _arrow(column: Any, name: Any) -> Cells:
     if pa.types.is_dictionary(kind) or is_text(kind):
         coded = column if pa.types.is_dictionary(kind) else column.dictionary_encode()
         if isinstance(coded, pa.ChunkedArray):
-            if pa.types.is_dictionary(kind):
-                coded = pa.chunked_array(
-                    map(_joinable, coded.chunks), pa.dictionary(pa.int64(), pa.large_string())
-                )
+            if pa.types.is_dictionary(kind) and coded.num_chunks > 1:
+                coded = pa.chunked_array(map(_joinable, coded.chunks))
             coded = coded.combine_chunks()  # of one dictionary, in one pass
         words = [_word(word) for word in coded.dictionary.to_pylist()]
         places = pc.fill_null(coded.indices, len(words)).to_numpy(zero_copy_only=False)
