@@ -135,6 +135,11 @@ def learners(data):
     kernels = [("wide", gs.Gaussian(3.0)), ("narrow", gs.Gaussian(1.0)), ("linear", gs.Linear())]
     yield "KernelCombination", gs.KernelCombination(kernels).fit(X, two), "none"
     yield "SpectralAligner", gs.SpectralAligner(gs.Gaussian(2.0)).fit(X, two), "vectors"
+    for method in ("extra_trees", "boosting"):
+        learner = gs.ForestLearner(n_estimators=4, method=method, keep=0.5, random_state=0)
+        yield f"ForestLearner-{method}", learner.fit(X, two), "none"
+        leaves = gs.KernelRidgeClassifier(learner.kernel_, alpha=0.1).fit(X, two)
+        yield f"KernelRidgeClassifier-{method}", leaves, "vectors"
 
 
 def pipelines(data):
@@ -149,6 +154,7 @@ def pipelines(data):
     yield "Pipeline-learned", ranged.fit(X, two), "vectors"
     centred = make_pipeline(gs.KernelCenterer(), gs.KernelRidgeRegressor("precomputed"))
     yield "Pipeline-matrix", centred.fit(K, values), "matrix"
+    yield "NearestPSD", gs.NearestPSD().fit(gs.Sigmoid()(X)), "gram"
     yield "KernelNormalizer", gs.KernelNormalizer().fit(gs.Polynomial(2)(X)), "gram"
     selector = gs.KernelSelector(random_state=0)
     yield "KernelSelector", gs.KernelSelector(random_state=0).fit(X, two), "vectors"
@@ -179,7 +185,7 @@ def unusual(data):
     yield "Pipeline-table", table.fit(pd.DataFrame(make_table(data)), two), "table"
     for number, kernel in enumerate(
         (
-            RBF([1.0, 2.0, 0.5]) * ConstantKernel(2.0) + DotProduct(0.5),
+            RBF([1.0, 2.0, 0.5]) * ConstantKernel(2.0) + DotProduct(0.5) + WhiteKernel(0.1),
             Matern(1.5, nu=0.7) + ExpSineSquared(1.2, 12.0),
             Exponentiation(RationalQuadratic(1.2, 0.8), 2),
             PairwiseKernel(metric="laplacian", gamma=0.4),
@@ -277,6 +283,9 @@ def kernels():
         "ByFeatureCount": gs.as_kernel("rbf"),
         "Fixed": gs.as_kernel(RBF(2.0, "fixed") + RBF(0.5)),
         "FromSklearn": gs.as_kernel(RBF(2.0) + WhiteKernel(0.1)),
+        "White": gs.Gaussian() + gs.White(0.3),
+        "Bounded": gs.Bounded(gs.Gaussian(1.2), {"length_scale": (0.5, 2.0)}),
+        "TakeColumns": gs.Gaussian() @ gs.TakeColumns([0, 2]),
     }
     for name, kernel in found.items():
         yield f"kernel-{name}", kernel, "vectors"
