@@ -1,5 +1,6 @@
 """TableEncoder: numbers standardised, categories as indicators, columns found by name."""
 
+import datetime as dt
 import re
 
 import numpy as np
@@ -303,6 +304,8 @@ def test_durations_and_times_are_seconds_whatever_they_come_in():
     spans = pd.to_timedelta([90, 30, 60, 45] * 3, unit="s")
     frames = [pd.DataFrame({"a": spans}), pl.DataFrame({"a": spans.to_pytimedelta().tolist()})]
     frames += [pa.table({"a": pa.array(spans, pa.duration(unit))}) for unit in ("s", "ms", "ns")]
+    clock = [dt.time(0, 1, 30), dt.time(0, 0, 30), dt.time(0, 1), dt.time(0, 0, 45)]
+    frames.append(pd.DataFrame({"a": clock * 3}))
     expected = TableEncoder().fit_transform(pd.DataFrame({"a": [90.0, 30.0, 60.0, 45.0] * 3}))
     encoder = TableEncoder().fit(frames[0])
     for frame in frames:

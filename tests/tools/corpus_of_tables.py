@@ -585,6 +585,7 @@ def columns():
         # times and dates
         Column("times of day", ["08:30", "17:05", "23:59"], values=[30600, 61500, 86340]),
         Column("with seconds", ["08:30:10", "17:05:00"], values=[30610, 61500]),
+        Column("with fractions", ["08:30:10.25", "17:05:00.5"], values=[30610.25, 61500.5]),
         Column("AM", ["8:30 AM", "12:05 am", "5:05p.m."], values=[30600, 300, 61500]),
         Column("no hour", ["8:30 AM", "13:05 PM", "5:05 PM"], "category"),
         Column(
