@@ -440,10 +440,11 @@ class TestForkDuringASweep:
     @pytest.mark.parametrize("way", ["os", "multiprocessing"])
     def test_no_child_hangs(self, way):
         # in a process of its own: other libraries' threads, left by other tests, hold locks too
-        folder = os.path.dirname(__file__)
+        tests = os.path.dirname(os.path.dirname(__file__))
         script = (
-            f"import sys; sys.path.insert(0, {folder!r})\n"
-            f"from test_threads import forks_during_sweeps\nprint(*forks_during_sweeps({way!r}))"
+            f"import sys; sys.path.insert(0, {tests!r})\n"
+            "from gram.test_threads import forks_during_sweeps\n"
+            f"print(*forks_during_sweeps({way!r}))"
         )
         command = [sys.executable, "-c", script]
         done = subprocess.run(command, capture_output=True, text=True, timeout=900, check=False)

@@ -61,7 +61,7 @@ def width_that_follows(rng, part, n=200):
     return low <= truth[0] <= high
 
 
-@promise("threshold table", found={"what": "found"})
+@promise("threshold table", recall={"what": "recall"})
 def threshold(rng, what, n=200):
     """The interval for a fifth of the rows holds what the threshold does to many fresh rows."""
     X, y, _ = classes(rng, n, rare=0.3)
@@ -69,5 +69,5 @@ def threshold(rng, what, n=200):
     [row] = gs.threshold_table(model, of=1, shares=[0.2]).rows
     Z, truth, _ = classes(rng, FRESH, rare=0.3)
     flag = model.predict_proba(Z)[:, 1] >= row.threshold
-    share = np.mean(flag[truth == 1]) if what == "found" else np.mean(truth[flag] == 1)
+    share = np.mean(flag[truth == 1]) if what == "recall" else np.mean(truth[flag] == 1)
     return getattr(row, f"{what}_low") <= share <= getattr(row, f"{what}_high")
