@@ -253,3 +253,9 @@ def test_bandwidth_path_is_the_loop(problem):
 def test_bad_input(call, message, problem):
     with pytest.raises(ValueError, match=message):
         call(*problem)
+
+
+@pytest.mark.parametrize("measures", [3.0, np.array("cka")])
+def test_measures_that_are_no_list(measures, problem):
+    with pytest.raises(TypeError, match="the name of a measure, a Measure or a list"):
+        gs.evaluate([gs.Gaussian()], *problem, measures=measures)

@@ -181,7 +181,7 @@ def choose_measures(measures: Any, goal: Target) -> list[Measure]:
         return [m for m in map(get_measure, DEFAULT) if goal.kind in m.kinds]
     if isinstance(measures, (str, Measure)):
         measures = [measures]
-    if not isinstance(measures, Iterable):
+    if not isinstance(measures, Iterable) or getattr(measures, "ndim", 1) == 0:
         raise TypeError(
             "Expected the name of a measure, a Measure or a list of them, got "
             f"{abridged(measures)}."

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
@@ -77,15 +77,16 @@ def read_others(
 
     `gram` says that X is a Gram matrix.
     """
-    if not estimators:
+    if estimators is None or (isinstance(estimators, (Mapping, list, tuple)) and not estimators):
         if frames:
             raise ValueError("Expected estimators= with those that frames= names, got none.")
         return ()
     if not isinstance(estimators, Mapping):
-        names = [estimators] if isinstance(estimators, str) else list(estimators)
+        names = estimators if isinstance(estimators, (list, tuple)) else [estimators]
         estimators = {name: named_estimator(name, task) for name in names}
-    given = {frames} if isinstance(frames, str) else set(frames or ())
-    unknown = given - set(estimators)
+    asked = [] if frames is None else frames
+    given = list(asked) if isinstance(asked, (list, tuple, set)) else [asked]
+    unknown = [name for name in given if not isinstance(name, Hashable) or name not in estimators]
     if unknown:
         raise ValueError(
             f"Expected names of estimators in frames, got {abridged(sorted(map(str, unknown)))}. "
