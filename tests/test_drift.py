@@ -202,7 +202,9 @@ def test_what_is_none_of_these_is_refused(rng):
 
 
 @pytest.mark.parametrize(
-    "odd", [[{}], object(), [[1.0, 2.0], [3.0]]], ids=["dict", "object", "ragged"]
+    "odd",
+    [[{}], object(), [[1.0, 2.0], [3.0]], 10**400],
+    ids=["dict", "object", "ragged", "huge"],
 )
 def test_what_is_no_table_is_refused(odd):
     with pytest.raises((TypeError, ValueError), match="Expected"):

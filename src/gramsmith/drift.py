@@ -385,7 +385,7 @@ def _columns(X: Any) -> dict[Any, Any]:
         return found
     try:
         X = X.toarray() if sp.issparse(X) else np.asarray(X, dtype=np.float64)
-    except (TypeError, ValueError) as error:  # of NumPy, for what is no array of numbers
+    except (TypeError, ValueError, OverflowError) as error:  # of NumPy, for no array of numbers
         raise TypeError(
             f"Expected a data frame, an array of numbers or texts, got {abridged(X)}."
         ) from error

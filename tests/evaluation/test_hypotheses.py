@@ -194,6 +194,7 @@ REFUSED = {
     "mmd": (lambda X: gs.mmd(X, X[:, 0]), "two_sample_test"),
     "mmd of two samples": (lambda X: gs.mmd(X, X + 1.0), "two_sample_test"),
     "permutations": (lambda X: gs.two_sample_test(X, X, n_permutations=0), "n_permutations"),
+    "small matrix": (lambda X: gs.two_sample_test(X, X, np.eye(3)), "of all .* samples, got one"),
 }
 
 

@@ -393,7 +393,14 @@ def _candidates(kernel: Any, Z: Any, rng: Any, widths: int) -> Views:
     chosen: Any = kernel
     if isinstance(kernel, str) and kernel == "auto":
         chosen = _texts(Z) if isinstance(Z, list) else _gaussians(Z, rng, widths)
-    return as_views(chosen, Z)
+    views = as_views(chosen, Z)
+    sizes = [_length(samples) for samples in views.samples]
+    if set(sizes) != {_length(Z)}:
+        raise ValueError(
+            f"Expected kernel matrices of all {_length(Z)} samples, got one of "
+            f"{next(size for size in sizes if size != _length(Z))}."
+        )
+    return views
 
 
 def _gaussians(Z: Any, rng: Any, widths: int) -> list[Kernel]:
