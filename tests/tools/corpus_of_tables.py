@@ -18,9 +18,9 @@ class Case:
     """One dirty table."""
 
     name: str
-    data: bytes | str
+    data: bytes | str | list  # a list: of the only column beside the target
     file: str = "t.csv"
-    args: tuple = ()
+    options: str = ""
     kinds: dict = field(default_factory=dict)
     values: dict = field(default_factory=dict)
     words: str = ""
@@ -32,7 +32,12 @@ class Case:
 
     @property
     def bytes(self):
-        return self.data.encode() if isinstance(self.data, str) else self.data
+        text = rows(["a"], self.data, mark=";") if isinstance(self.data, list) else self.data
+        return text.encode() if isinstance(text, str) else text
+
+    @property
+    def args(self):
+        return self.options.split()
 
 
 N = 24
@@ -48,7 +53,6 @@ def rows(head, *columns, mark=",", end="\n", tail=""):
 
 
 NUMBERS = [round(0.25 * i - 1, 2) for i in range(N)]
-A = {"a": NUMBERS}
 PLAIN = rows(["a", "b"], NUMBERS, ["x", "z", "z"])
 COMMAS = [f"{v:.2f}".replace(".", ",") for v in NUMBERS]
 
@@ -65,8 +69,9 @@ def npz(**arrays):
     return stream.getvalue()
 
 
-def npy_header(text):
-    text = text + " " * (118 - len(text) - 1) + "\n"
+def npy_header(descr, shape):
+    text = f"{{'descr':{descr},'fortran_order':False,'shape':{shape}}}"
+    text += " " * (118 - len(text) - 1) + "\n"
     return b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text.encode()
 
 
@@ -94,360 +99,223 @@ def zstandard(data):
     return pa.Codec("zstd").compress(data.encode(), asbytes=True)
 
 
+def read(name, data, options="", *, file="t.csv", a=NUMBERS, **others):
+    """Return a case that is read; of a column stands its kind, or the values it has."""
+    given = {"a": a, **others}
+    usual = {column: "number" if column == "a" else "category" for column in given}
+    kinds = {c: said if isinstance(said, str) else usual[c] for c, said in given.items()}
+    values = {c: said for c, said in given.items() if not isinstance(said, str)}
+    return Case(name, data, file, options, kinds, values)
+
+
+def refused(name, data, words, options="", *, file="t.csv", shell="", status=3):
+    """Return a case that is refused with these words."""
+    return Case(name, data, file, options, words=words, shell=shell, status=status)
+
+
 def cases():
     """Return all cases."""
-    b = {"b": "category"}
-    found = [
-        Case("plain", PLAIN, kinds={"a": "number", **b}, values=A),
-        Case("crlf", PLAIN.replace("\n", "\r\n"), kinds={"a": "number", **b}, values=A),
-        Case("old-mac", PLAIN.replace("\n", "\r"), kinds={"a": "number", **b}, values=A),
-        Case("bom", b"\xef\xbb\xbf" + PLAIN.encode(), kinds={"a": "number"}, values=A),
-        Case("utf-16", PLAIN.encode("utf-16"), kinds={"a": "number", **b}, values=A),
-        Case(
-            "utf-16-be",
-            PLAIN.encode("utf-16-be"),
-            args=("--encoding", "utf-16-be"),
-            kinds={"a": "number"},
-            values=A,
-        ),
-        Case("utf-16-unsaid", PLAIN.encode("utf-16-le"), words="NUL byte.*encoding"),
-        Case(
+    return [
+        read("plain", PLAIN, b="category"),
+        read("crlf", PLAIN.replace("\n", "\r\n"), b="category"),
+        read("old-mac", PLAIN.replace("\n", "\r"), b="category"),
+        read("bom", b"\xef\xbb\xbf" + PLAIN.encode()),
+        read("utf-16", PLAIN.encode("utf-16"), b="category"),
+        read("utf-16-be", PLAIN.encode("utf-16-be"), "--encoding utf-16-be"),
+        refused("utf-16-unsaid", PLAIN.encode("utf-16-le"), "NUL byte.*encoding"),
+        read(
             "latin-1",
             PLAIN.replace("z", "é").encode("latin-1"),
-            args=("--encoding", "latin-1"),
-            kinds=b,
-            values={"b": ["x", "é", "é"]},
+            "--encoding latin-1",
+            b=["x", "é", "é"],
         ),
-        Case(
+        refused(
             "latin-1-unsaid",
             PLAIN.replace("z", "é").encode("latin-1"),
-            words="line 3: expected UTF-8 text, got the byte 0xe9.*encoding",
+            "line 3: expected UTF-8 text, got the byte 0xe9.*encoding",
         ),
-        Case("no-such-encoding", PLAIN, args=("--encoding", "klingon"), words="such as latin-1"),
-        Case("gzip", gzip.compress(PLAIN.encode()), "t.csv.gz", kinds={"a": "number"}, values=A),
-        Case("gzip-unsaid", gzip.compress(PLAIN.encode()), kinds={"a": "number"}, values=A),
-        Case("gzip-cut", gzip.compress(PLAIN.encode())[:-12], "t.csv.gz", words="whole file"),
-        Case("zstandard", zstandard(PLAIN), "t.csv.zst", kinds={"a": "number"}, values=A),
-        Case("zip", b"PK\x03\x04" + PLAIN.encode(), words="zip archive. Unpack it"),
-        Case("bzip2", b"BZh9" + PLAIN.encode(), words="bzip2 archive"),
-        Case("nul", PLAIN.replace("x", "x\0", 1), words="line 2: expected text, got a NUL"),
-        Case("empty", "", words="empty file"),
-        Case("blank", "\n\n\n", words="empty file"),
-        Case("header-only", "a,b,y\n", words="expected rows below the header"),
-        Case("blank-lines", PLAIN.replace("\n", "\n\n"), kinds={"a": "number"}, values=A),
-        Case(
-            "comments",
-            "# made by hand\n" + PLAIN,
-            args=("--comment", "#"),
-            kinds={"a": "number"},
-            values=A,
-        ),
-        Case(
-            "comments-within",
-            PLAIN.replace("\n", "\n# no\n", 3),
-            args=("--comment", "#"),
-            kinds=b,
-            values=A,
-        ),
-        Case("comments-unsaid", PLAIN.replace("\n", "\n# no\n", 3), words="row 1.*fields"),
-        Case(
+        refused("no-such-encoding", PLAIN, "such as latin-1", "--encoding klingon"),
+        read("gzip", gzip.compress(PLAIN.encode()), file="t.csv.gz"),
+        read("gzip-unsaid", gzip.compress(PLAIN.encode())),
+        refused("gzip-cut", gzip.compress(PLAIN.encode())[:-12], "whole file", file="t.csv.gz"),
+        read("zstandard", zstandard(PLAIN), file="t.csv.zst"),
+        refused("zip", b"PK\x03\x04" + PLAIN.encode(), "zip archive. Unpack it"),
+        refused("bzip2", b"BZh9" + PLAIN.encode(), "bzip2 archive"),
+        refused("nul", PLAIN.replace("x", "x\0", 1), "line 2: expected text, got a NUL"),
+        refused("empty", "", "empty file"),
+        refused("blank", "\n\n\n", "empty file"),
+        refused("header-only", "a,b,y\n", "expected rows below the header"),
+        read("blank-lines", PLAIN.replace("\n", "\n\n")),
+        read("comments", "# made by hand\n" + PLAIN, "--comment #"),
+        read("comments-within", PLAIN.replace("\n", "\n# no\n", 3), "--comment #", b="category"),
+        refused("comments-unsaid", PLAIN.replace("\n", "\n# no\n", 3), "row 1.*fields"),
+        read(
             "rows-that-begin-like-comments",
             rows(["a", "b"], ["#N/A", 1.5, "#DIV/0!", 2.5], ["x", "z", "#1"]),
-            kinds={"a": "number", **b},
-            values={"a": [np.nan, 1.5, np.nan, 2.5], "b": ["x", "z", "#1"]},
+            a=[np.nan, 1.5, np.nan, 2.5],
+            b=["x", "z", "#1"],
         ),
-        Case(
+        read(
             "stray-word-in-a-dropped-column",
             rows(["a", "b"], NUMBERS, [*NUMBERS[:-1], "oops"]),
-            args=("--drop", "b"),
-            kinds={"a": "number"},
-            values=A,
+            "--drop b",
         ),
-        Case("no-such-drop", PLAIN, args=("--drop", "bb"), words="expected a column 'bb'"),
-        Case("semicolons", PLAIN.replace(",", ";"), kinds={"a": "number", **b}, values=A),
-        Case("tabs", PLAIN.replace(",", "\t"), kinds={"a": "number", **b}, values=A),
-        Case("tabs-tsv", PLAIN.replace(",", "\t"), "t.tsv", kinds={"a": "number"}, values=A),
-        Case("bars", PLAIN.replace(",", "|"), kinds={"a": "number", **b}, values=A),
-        Case("colons", PLAIN.replace(",", ":"), args=("--delimiter", ":"), kinds=b, values=A),
-        Case("wrong-delimiter", PLAIN, args=("--delimiter", "::"), words="one character", status=2),
-        Case("long-row", PLAIN + "1,2,3,4\n", words=r"row 25 \(line 26\): expected 3 .* 4"),
-        Case("short-row", PLAIN + "1,2\n", words=r"row 25 \(line 26\): expected 3 fields, got 2"),
-        Case(
+        refused("no-such-drop", PLAIN, "expected a column 'bb'", "--drop bb"),
+        read("semicolons", PLAIN.replace(",", ";"), b="category"),
+        read("tabs", PLAIN.replace(",", "\t"), b="category"),
+        read("tabs-tsv", PLAIN.replace(",", "\t"), file="t.tsv"),
+        read("bars", PLAIN.replace(",", "|"), b="category"),
+        read("colons", PLAIN.replace(",", ":"), "--delimiter :", b="category"),
+        refused("wrong-delimiter", PLAIN, "one character", "--delimiter ::", status=2),
+        refused("long-row", PLAIN + "1,2,3,4\n", r"row 25 \(line 26\): expected 3 .* 4"),
+        refused("short-row", PLAIN + "1,2\n", r"row 25 \(line 26\): expected 3 fields, got 2"),
+        refused(
             "long-row-below-a-comment",
             "# note\n" + PLAIN + "1,2,3,4\n",
-            args=("--comment", "#"),
-            words=r"row 25 \(line 27\): expected 3 fields",
+            r"row 25 \(line 27\): expected 3 fields",
+            "--comment #",
         ),
-        Case("trailing-delimiter", PLAIN.replace("\n", ",\n"), words="name for column 4"),
-        Case(
-            "twice",
-            PLAIN.replace("a,b", "a,a", 1),
-            kinds={"a": "number", "a (2)": "category"},
-            values=A,
-        ),
-        Case("target-twice", PLAIN.replace("a,b", "y,b", 1), words="one column 'y', got several"),
-        Case("unnamed", PLAIN.replace("a,b", "a,", 1), words="name for column 2"),
-        Case(
+        refused("trailing-delimiter", PLAIN.replace("\n", ",\n"), "name for column 4"),
+        read("twice", PLAIN.replace("a,b", "a,a", 1), **{"a (2)": "category"}),
+        refused("target-twice", PLAIN.replace("a,b", "y,b", 1), "one column 'y', got several"),
+        refused("unnamed", PLAIN.replace("a,b", "a,", 1), "name for column 2"),
+        refused(
             "no-names",
             PLAIN.split("\n", 1)[1]
             .replace("p", "1")
             .replace("q", "2")
             .replace("x", "3")
             .replace("z", "4"),
-            words="expected column names, got numbers",
+            "expected column names, got numbers",
         ),
-        Case(
+        read(
             "row-names",
             rows(["", "a"], [f"r{i}" for i in range(N)], NUMBERS),
-            kinds={"(row names)": "left out", "a": "number"},
-            values=A,
+            **{"(row names)": "left out"},
         ),
-        Case(
+        read(
             "row-numbers",
             rows(["Unnamed: 0", "a"], list(range(N)), NUMBERS),
-            kinds={"Unnamed: 0": "left out", "a": "number"},
+            **{"Unnamed: 0": "left out"},
         ),
-        Case(
-            "quoted",
-            rows(["a", "b"], NUMBERS, ['"x,1"', '"z ""q"""']),
-            kinds=b,
-            values={"b": ["x,1", 'z "q"']},
-        ),
-        Case(
-            "quoted-lines",
-            rows(["a", "b"], NUMBERS, ['"x\n1"', "z"]),
-            kinds=b,
-            values={"b": ["x\n1", "z"]},
-        ),
-        Case("open-quote", PLAIN + '1,"x\n', words="quotation|fields"),
-        Case(
-            "padded",
-            rows(["a", "b"], [f" {v} " for v in NUMBERS], [" x", "z "]),
-            kinds={"a": "number", **b},
-            values={**A, "b": ["x", "z"]},
-        ),
+        read("quoted", rows(["a", "b"], NUMBERS, ['"x,1"', '"z ""q"""']), b=["x,1", 'z "q"']),
+        read("quoted-lines", rows(["a", "b"], NUMBERS, ['"x\n1"', "z"]), b=["x\n1", "z"]),
+        refused("open-quote", PLAIN + '1,"x\n', "quotation|fields"),
+        read("padded", rows(["a", "b"], [f" {v} " for v in NUMBERS], [" x", "z "]), b=["x", "z"]),
         # numbers in disguise
-        Case(
-            "decimal-commas",
-            rows(["a", "b"], COMMAS, ["x", "z"], mark=";"),
-            kinds={"a": "number"},
-            values=A,
-        ),
-        Case(
-            "decimal-commas-said",
-            rows(["a", "b"], COMMAS, ["x", "z"], mark=";"),
-            args=("--decimal", ","),
-            kinds={"a": "number"},
-            values=A,
-        ),
-        Case(
-            "german",
-            rows(["a"], ["1.234,50", "0,5", "12.000,25"], mark=";"),
-            kinds={"a": "number"},
-            values={"a": [1234.5, 0.5, 12000.25]},
-        ),
-        Case(
-            "dollars",
-            rows(["a"], ['"$1,234.56"', "$0.50", "$7.00"]),
-            kinds={"a": "number"},
-            values={"a": [1234.56, 0.5, 7.0]},
-        ),
-        Case(
-            "euros",
-            rows(["a"], ["12,50 €", "3,00 €", "0,75 €"], mark=";"),
-            kinds={"a": "number"},
-            values={"a": [12.5, 3.0, 0.75]},
-        ),
-        Case(
-            "percent",
-            rows(["a"], ["45%", "7%", "12.5%"]),
-            kinds={"a": "number"},
-            values={"a": [45.0, 7.0, 12.5]},
-        ),
-        Case(
-            "spaces",
-            rows(["a"], ["1 234", "22 000", "7"]),
-            kinds={"a": "number"},
-            values={"a": [1234.0, 22000.0, 7.0]},
-        ),
-        Case("ambiguous", rows(["a"], ["1,234", "2,500"], mark=";"), words="comma a decimal mark"),
-        Case(
-            "decimal",
-            rows(["a"], ["1,234", "2,500"], mark=";"),
-            args=("--decimal", ","),
-            kinds={"a": "number"},
-            values={"a": [1.234, 2.5]},
-        ),
-        Case(
-            "ambiguous-thousands",
-            rows(["a"], ["1,234", "2,500"], mark=";"),
-            args=("--thousands", ","),
-            kinds={"a": "number"},
-            values={"a": [1234.0, 2500.0]},
-        ),
-        Case(
-            "ambiguous-category",
-            rows(["a"], ["1,234", "2,500"], mark=";"),
-            args=("--role", "a=category"),
-            kinds={"a": "category"},
-        ),
-        Case(
-            "sentinel",
-            rows(["a"], [1.5, -999, 3, 4, 5.5]),
-            kinds={"a": "number"},
-            values={"a": [1.5, np.nan, 3.0]},
-        ),
-        Case(
-            "sentinel-meant",
-            rows(["a"], [1.5, -999, 3, 4, 5.5]),
-            args=("--role", "a=number"),
-            kinds={"a": "number"},
-            values={"a": [1.5, -999.0, 3.0]},
-        ),
-        Case(
+        read("decimal-commas", rows(["a", "b"], COMMAS, ["x", "z"], mark=";")),
+        read("decimal-commas-said", rows(["a", "b"], COMMAS, ["x", "z"], mark=";"), "--decimal ,"),
+        read("german", ["1.234,50", "0,5", "12.000,25"], a=[1234.5, 0.5, 12000.25]),
+        read("dollars", ['"$1,234.56"', "$0.50", "$7.00"], a=[1234.56, 0.5, 7.0]),
+        read("euros", ["12,50 €", "3,00 €", "0,75 €"], a=[12.5, 3.0, 0.75]),
+        read("percent", ["45%", "7%", "12.5%"], a=[45.0, 7.0, 12.5]),
+        read("spaces", ["1 234", "22 000", "7"], a=[1234.0, 22000.0, 7.0]),
+        refused("ambiguous", ["1,234", "2,500"], "comma a decimal mark"),
+        read("decimal", ["1,234", "2,500"], "--decimal ,", a=[1.234, 2.5]),
+        read("ambiguous-thousands", ["1,234", "2,500"], "--thousands ,", a=[1234.0, 2500.0]),
+        read("ambiguous-category", ["1,234", "2,500"], "--role a=category", a="category"),
+        read("sentinel", [1.5, -999, 3, 4, 5.5], a=[1.5, np.nan, 3.0]),
+        read("sentinel-meant", [1.5, -999, 3, 4, 5.5], "--role a=number", a=[1.5, -999.0, 3.0]),
+        refused(
             "stray-word",
-            rows(["a"], [*NUMBERS[:-1], "oops"]),
-            words=r"expected a number.*'oops'.*category",
+            [*NUMBERS[:-1], "oops"],
+            r"expected a number.*'oops'.*category",
             shell=r"row 24 \(line 25\), column 'a': .*--role a=category",
         ),
-        Case(
-            "stray-word-missing",
-            rows(["a"], [*NUMBERS[:-1], "oops"]),
-            args=("--na", "oops"),
-            kinds={"a": "number"},
-            values={"a": NUMBERS[:-1]},
-        ),
-        Case("codes", rows(["a"], [4, 6, 8, "rotary"]), kinds={"a": "category"}),
-        Case("too-large", rows(["a"], [*NUMBERS[:-1], "1e999"]), words="row 2[34].*finite number"),
-        Case("underscores", rows(["a"], ["1_000", "2_000"]), kinds={"a": "category"}),
+        read("stray-word-missing", [*NUMBERS[:-1], "oops"], "--na oops", a=NUMBERS[:-1]),
+        read("codes", [4, 6, 8, "rotary"], a="category"),
+        refused("too-large", [*NUMBERS[:-1], "1e999"], "row 2[34].*finite number"),
+        read("underscores", ["1_000", "2_000"], a="category"),
         # gaps
-        Case(
+        read(
             "gaps",
             rows(["a", "b"], [1.5, "", "NA", "nan", "?", 2.5], ["x", "None", "z"]),
-            kinds={"a": "number", **b},
-            values={"a": [1.5, np.nan, np.nan, np.nan, np.nan, 2.5]},
+            a=[1.5, np.nan, np.nan, np.nan, np.nan, 2.5],
+            b="category",
         ),
-        Case(
+        refused(
             "gap-in-target",
             PLAIN + "1,x,\n",
-            words="row 25, column 'y'.*rows out",
+            "row 25, column 'y'.*rows out",
             shell="--missing drop",
         ),
-        Case(
+        refused(
             "gaps-refused",
-            rows(["a"], [1.5, "", 2.5]),
-            args=("--missing", "error"),
-            words="row 2, column 'a'.*rows out",
+            [1.5, "", 2.5],
+            "row 2, column 'a'.*rows out",
+            "--missing error",
             shell="--missing drop",
         ),
-        Case("all-gaps", rows(["a", "b"], NUMBERS, [""]), kinds={"a": "number", "b": "left out"}),
-        Case("constant", rows(["a", "b"], NUMBERS, ["x"]), kinds={"b": "left out"}),
-        Case("nothing-but-constants", rows(["a", "b"], [1], ["x"]), words="at least one column"),
+        read("all-gaps", rows(["a", "b"], NUMBERS, [""]), b="left out"),
+        read("constant", rows(["a", "b"], NUMBERS, ["x"]), b="left out"),
+        refused("nothing-but-constants", rows(["a", "b"], [1], ["x"]), "at least one column"),
         # other kinds
-        Case("dates", rows(["a"], [f"2024-{m:02d}-11" for m in range(1, 13)]), kinds={"a": "date"}),
-        Case(
-            "times",
-            rows(["a"], [f"2024-01-11 {h:02d}:30:00" for h in range(N)]),
-            kinds={"a": "date"},
+        read("dates", [f"2024-{m:02d}-11" for m in range(1, 13)], a="date"),
+        read("times", [f"2024-01-11 {h:02d}:30:00" for h in range(N)], a="date"),
+        read("german-dates", [f"{d:02d}.03.2024" for d in range(1, N + 1)], a="date"),
+        read("american-dates", [f"3/{d}/2024" for d in range(1, N + 1)], a="date"),
+        refused("ambiguous-dates", ["3/4/2024", "5/6/2024"], "day first.*date-dmy"),
+        read("ambiguous-dates-said", ["3/4/2024", "5/6/2024"], "--role a=date-dmy", a="date"),
+        read("flags", ["true", "false", "true"], a="boolean"),
+        read("flags-with-gaps", ["True", "", "False"], a="boolean"),
+        read(
+            "identifiers", rows(["who", "a"], [f"k{i}" for i in range(N)], NUMBERS), who="left out"
         ),
-        Case(
-            "german-dates",
-            rows(["a"], [f"{d:02d}.03.2024" for d in range(1, N + 1)]),
-            kinds={"a": "date"},
-        ),
-        Case(
-            "american-dates",
-            rows(["a"], [f"3/{d}/2024" for d in range(1, N + 1)]),
-            kinds={"a": "date"},
-        ),
-        Case("ambiguous-dates", rows(["a"], ["3/4/2024", "5/6/2024"]), words="day first.*date-dmy"),
-        Case(
-            "ambiguous-dates-said",
-            rows(["a"], ["3/4/2024", "5/6/2024"]),
-            args=("--role", "a=date-dmy"),
-            kinds={"a": "date"},
-        ),
-        Case("flags", rows(["a"], ["true", "false", "true"]), kinds={"a": "boolean"}),
-        Case("flags-with-gaps", rows(["a"], ["True", "", "False"]), kinds={"a": "boolean"}),
-        Case(
-            "identifiers",
-            rows(["who", "a"], [f"k{i}" for i in range(N)], NUMBERS),
-            kinds={"who": "left out", "a": "number"},
-        ),
-        Case(
+        read(
             "id-numbers",
             rows(["customer_id", "a"], [7 * i + 3 for i in range(N)], NUMBERS),
-            kinds={"customer_id": "left out"},
+            customer_id="left out",
         ),
-        Case(
+        read(
             "texts",
             rows(["t", "a"], [f"the {i}th of many words" for i in range(N)], NUMBERS),
-            kinds={"t": "text", "a": "number"},
+            t="text",
         ),
-        Case(
+        read(
             "leading-zeros",
             rows(["zip", "a"], ["02134", "10001"], NUMBERS),
-            args=("--role", "zip=category"),
-            kinds={"zip": "category"},
-            values={"zip": ["02134", "10001"]},
+            "--role zip=category",
+            zip=["02134", "10001"],
         ),
-        Case("no-such-role", PLAIN, args=("--role", "a=colour"), words="--role COL=ROLE", status=2),
-        Case("no-such-column", PLAIN, args=("--role", "aa=number"), words="expected a column 'aa'"),
-        Case(
+        refused("no-such-role", PLAIN, "--role COL=ROLE", "--role a=colour", status=2),
+        refused("no-such-column", PLAIN, "expected a column 'aa'", "--role aa=number"),
+        read(
             "escapes",
             rows(["a", "\x1b[31mred"], NUMBERS, ["x", "z"]),
-            kinds={"\x1b[31mred": "category"},
+            **{"\x1b[31mred": "category"},
         ),
         # other formats
-        Case(
+        read(
             "parquet",
             parquet({"a": NUMBERS, "b": ["x", None, "z"] * 8, "y": Y * 12}),
-            "t.parquet",
-            kinds={"a": "number", **b},
-            values=A,
+            file="t.parquet",
+            b="category",
         ),
-        Case("parquet-nested", parquet({"a": [[1]] * 4, "y": Y * 2}), "t.parquet", words="list"),
-        Case("parquet-damaged", b"PAR1 no PAR1", "t.parquet", words="expected parquet"),
-        Case(
-            "feather",
-            feather({"a": NUMBERS, "y": Y * 12}),
-            "t.feather",
-            kinds={"a": "number"},
-            values=A,
-        ),
-        Case("feather-damaged", b"ARROW1 no", "t.feather", words="expected feather"),
-        Case("xlsx-damaged", b"PK\x03\x04no", "t.xlsx", words="expected an .xlsx file"),
-        Case("npy-objects", npy(np.array([{"a": 1}])), "t.npy", words="pickle"),
-        Case(
+        refused("parquet-nested", parquet({"a": [[1]] * 4, "y": Y * 2}), "list", file="t.parquet"),
+        refused("parquet-damaged", b"PAR1 no PAR1", "expected parquet", file="t.parquet"),
+        read("feather", feather({"a": NUMBERS, "y": Y * 12}), file="t.feather"),
+        refused("feather-damaged", b"ARROW1 no", "expected feather", file="t.feather"),
+        refused("xlsx-damaged", b"PK\x03\x04no", "expected an .xlsx file", file="t.xlsx"),
+        refused("npy-objects", npy(np.array([{"a": 1}])), "pickle", file="t.npy"),
+        refused(
             "npy-negative",
-            npy_header("{'descr':'<f8','fortran_order':False,'shape':(-2,-4)}") + bytes(64),
-            "t.npy",
-            words="expected an npy array",
+            npy_header("'<f8'", "(-2,-4)") + bytes(64),
+            "expected an npy array",
+            file="t.npy",
         ),
-        Case(
-            "npy-huge",
-            npy_header("{'descr':'<f8','fortran_order':False,'shape':(9999999999,9)}"),
-            "t.npy",
-            words="expected 719,",
-        ),
-        Case(
-            "npy-nothing",
-            npy_header("{'descr':'<U0','fortran_order':False,'shape':(1000000000,)}"),
-            "t.npy",
-            words="empty array",
-        ),
-        Case(
+        refused("npy-huge", npy_header("'<f8'", "(9999999999,9)"), "expected 719,", file="t.npy"),
+        refused("npy-nothing", npy_header("'<U0'", "(1000000000,)"), "empty array", file="t.npy"),
+        refused(
             "npy-code",
-            npy_header("{'descr':__import__('os'),'shape':(1,)}"),
-            "t.npy",
-            words="expected an npy array",
+            npy_header("__import__('os')", "(1,)"),
+            "expected an npy array",
+            file="t.npy",
         ),
-        Case("npz-damaged", b"PK\x03\x04no", "t.npz", words="expected an npz file"),
-        Case("npz-no-matrix", npz(u=np.ones(3)), "t.npz", words="expected an array X"),
-        Case("svmlight-words", "1 1:0.5\n-1 2:x\n", "t.svm", words="line 2: expected a number"),
-        Case("what-is-it", PLAIN, "t.doc", words="Expected a file named like"),
+        refused("npz-damaged", b"PK\x03\x04no", "expected an npz file", file="t.npz"),
+        refused("npz-no-matrix", npz(u=np.ones(3)), "expected an array X", file="t.npz"),
+        refused("svmlight-words", "1 1:0.5\n-1 2:x\n", "line 2: expected a number", file="t.svm"),
+        refused("what-is-it", PLAIN, "Expected a file named like", file="t.doc"),
     ]
-    return found
 
 
 @dataclass
