@@ -73,138 +73,45 @@ def _arrays() -> list[object]:
     cells = X.astype(object)
     cells[1, 1] = [1, 2]
     frame = pd.DataFrame(X, columns=list("abc"))
-    return [
-        X,
-        np.asfortranarray(X),
-        X.astype(">f8"),
-        X.astype(np.float32),
-        X.astype(np.float16),
-        np.round(X).astype(int),
-        X > 0,
-        fixed,
-        X[::-1],
-        X[:, ::-1],
-        X[:, :1],
-        X.tolist(),
-        frame,
-        pl.DataFrame({"a": X[:, 0], "b": X[:, 1]}),
-        pa.table({"a": X[:, 0], "b": TEXTS}),
-        frame.assign(b=TEXTS),
-        frame.assign(b=pd.Timestamp("2020-01-01")),
-        sp.csr_matrix(X),
-        sp.coo_array(X),
-        1e10 + X,
-        1e-200 * X,
-        1e200 * X,
-        np.zeros_like(X),
-        np.ones_like(X),
-        np.abs(X),
-        gaps,
-        endless,
-        large,
-        words,
-        cells,
-        X.astype(complex),
-        X.astype("M8[s]"),
-        X.astype("U5"),
-        np.ma.masked_greater(X, 1),
-        np.zeros(3, dtype=[("a", float), ("b", int)]),
-        X[:, 0],
-        X[None],
-        X[:1],
-        X[:2],
-        X[:0],
-        X[:, :0],
-        np.empty((0, 0)),
-        [[1.0, 2.0], [3.0]],
-        np.random.default_rng(1).normal(size=(5, 7)),
-        TEXTS,
-        np.array(TEXTS),
-        np.array(TEXTS, dtype=object),
-        [*TEXTS[:-1], None],
-        [*TEXTS[:-1], ""],
-        [*TEXTS[:-1], 3],
-        SETS,
-        [frozenset(s) for s in SETS],
-        [t.encode() for t in TEXTS],
-        K,
-        -K,
-        K[:, :5],
-        K + np.triu(np.ones_like(K)),
-        np.eye(N),
-    ]
+    found = [X, np.asfortranarray(X), X.astype(">f8"), X.astype(np.float32), X.astype(np.float16)]
+    found += [np.round(X).astype(int), X > 0, fixed, X[::-1], X[:, ::-1], X[:, :1], X.tolist()]
+    found += [frame, pl.DataFrame({"a": X[:, 0], "b": X[:, 1]})]
+    found += [pa.table({"a": X[:, 0], "b": TEXTS}), frame.assign(b=TEXTS)]
+    found += [frame.assign(b=pd.Timestamp("2020-01-01")), sp.csr_matrix(X), sp.coo_array(X)]
+    found += [1e10 + X, 1e-200 * X, 1e200 * X, np.zeros_like(X), np.ones_like(X), np.abs(X), gaps]
+    found += [endless, large, words, cells, X.astype(complex), X.astype("M8[s]"), X.astype("U5")]
+    found += [np.ma.masked_greater(X, 1), np.zeros(3, dtype=[("a", float), ("b", int)]), X[:, 0]]
+    found += [X[None], X[:1], X[:2], X[:0], X[:, :0], np.empty((0, 0)), [[1.0, 2.0], [3.0]]]
+    found += [np.random.default_rng(1).normal(size=(5, 7)), TEXTS, np.array(TEXTS)]
+    found += [np.array(TEXTS, dtype=object), [*TEXTS[:-1], None], [*TEXTS[:-1], ""]]
+    found += [[*TEXTS[:-1], 3], SETS, [frozenset(s) for s in SETS], [t.encode() for t in TEXTS], K]
+    found += [-K, K[:, :5], K + np.triu(np.ones_like(K)), np.eye(N)]
+    return found
 
 
 def _targets() -> list[object]:
     """Return labels and values, good and bad."""
     labels = np.array(["b", "a"])[(Y > 0).astype(int)]
-    return [
-        Y,
-        labels,
-        labels.tolist(),
-        labels.astype(object),
-        Y > 0,
-        V,
-        V.astype(np.float32),
-        pd.Series(labels),
-        pd.Series(labels).astype("category"),
-        pl.Series(labels),
-        np.arange(N),
-        np.arange(N) % 3,
-        np.r_[0, np.ones(N - 1)],
-        np.ones(N),
-        np.zeros(N),
-        np.c_[V, V],
-        np.c_[Y, Y],
-        V[:, None],
-        Y[:-1],
-        Y[:1],
-        Y[:0],
-        np.r_[np.nan, V[1:]],
-        np.r_[np.inf, V[1:]],
-        np.r_[1e308, V[1:]],
-        1e60 * V,
-        1e-200 * V,
-        [None, *labels[1:]],
-        [3, *labels[1:]],
-        [[1], *labels[1:]],
-        V.astype(complex),
-        V.astype("M8[s]"),
-        [10**400, *V[1:]],
-    ]
+    found = [Y, labels, labels.tolist(), labels.astype(object), Y > 0, V, V.astype(np.float32)]
+    found += [pd.Series(labels), pd.Series(labels).astype("category"), pl.Series(labels)]
+    found += [np.arange(N), np.arange(N) % 3, np.r_[0, np.ones(N - 1)], np.ones(N), np.zeros(N)]
+    found += [np.c_[V, V], np.c_[Y, Y], V[:, None], Y[:-1], Y[:1], Y[:0], np.r_[np.nan, V[1:]]]
+    found += [np.r_[np.inf, V[1:]], np.r_[1e308, V[1:]], 1e60 * V, 1e-200 * V, [None, *labels[1:]]]
+    found += [[3, *labels[1:]], [[1], *labels[1:]], V.astype(complex), V.astype("M8[s]")]
+    found += [[10**400, *V[1:]]]
+    return found
 
 
 def _kernels() -> list[object]:
     """Return kernels, what stands for kernels, and what does not."""
-    return [
-        gs.Gaussian(1.5),
-        gs.Gaussian([1.0, 2.0, 0.5]),
-        gs.Linear(),
-        gs.Polynomial(2, 0.5),
-        gs.Laplacian(2.0),
-        gs.Mixed(),
-        gs.Spectrum(2),
-        gs.Tanimoto(),
-        gs.Sigmoid(),
-        gs.Negated(gs.Gaussian()),
-        gs.Precomputed(),
-        gs.Gaussian() + gs.Linear(),
-        "rbf",
-        "linear",
-        "precomputed",
-        "none such",
-        gs.Gaussian,
-        K,
-        np.eye(3),
-        lambda A, B: A @ B.T,
-        lambda A, B: np.full((len(A), len(B)), np.nan),
-        lambda A, B: "text",
-        [gs.Gaussian(), gs.Linear()],
-        {"a": gs.Gaussian(), "b": gs.Linear()},
-        [gs.Gaussian(), 3],
-        {"a": 3},
-        {3: gs.Linear()},
-    ]
+    found = [gs.Gaussian(1.5), gs.Gaussian([1.0, 2.0, 0.5]), gs.Linear(), gs.Polynomial(2, 0.5)]
+    found += [gs.Laplacian(2.0), gs.Mixed(), gs.Spectrum(2), gs.Tanimoto(), gs.Sigmoid()]
+    found += [gs.Negated(gs.Gaussian()), gs.Precomputed(), gs.Gaussian() + gs.Linear(), "rbf"]
+    found += ["linear", "precomputed", "none such", gs.Gaussian, K, np.eye(3), lambda A, B: A @ B.T]
+    found += [lambda A, B: np.full((len(A), len(B)), np.nan), lambda A, B: "text"]
+    found += [[gs.Gaussian(), gs.Linear()], {"a": gs.Gaussian(), "b": gs.Linear()}]
+    found += [[gs.Gaussian(), 3], {"a": 3}, {3: gs.Linear()}]
+    return found
 
 
 def _models() -> list[object]:
@@ -218,7 +125,8 @@ def _models() -> list[object]:
 
 def _paths() -> list[object]:
     """Return places to write to or to read from, most of them bad."""
-    return ["out.safetensors", Path("out.onnx"), "some.safetensors", Path(), "no/such/place", "\0"]
+    found = ["out.safetensors", Path("out.onnx"), "some.safetensors", Path(), "no/such/place", "\0"]
+    return found
 
 
 @cache

@@ -24,40 +24,13 @@ from tools.tables_text import table_text
 SECONDS = 60
 STATUSES = {0, 2, 3, 4, 5}
 VALUES = ["", "0", "-1", "1", "2", "0.5", "nan", "inf", "1e400", "9" * 30, "x", "label", "a", "b"]
-VALUES += [
-    "a=category",
-    "a=",
-    "=",
-    "auto",
-    "rbf",
-    "accuracy",
-    "r2",
-    "é",
-    "--",
-    "-",
-    "\x1b[2J",
-    "1GiB",
-]
+VALUES += ["a=category", "a=", "=", "auto", "rbf", "accuracy", "r2", "é", "--", "-", "\x1b[2J"]
+VALUES += ["1GiB"]
 VALUES += [",", ";", "utf-8", "klingon", "precomputed", "train.csv", "model.safetensors", "nowhere"]
-VALUES += [
-    "../beside.csv",
-    ".",
-    "out",
-    "out/deep/er",
-    "/dev/null",
-    "a,b",
-    "tcp://127.0.0.1:1",
-    "1GiB",
-]
-FILES = [
-    "train.csv",
-    "model.safetensors",
-    "nowhere.csv",
-    ".",
-    "empty.csv",
-    "odd.npy",
-    "ranking.json",
-]
+VALUES += ["../beside.csv", ".", "out", "out/deep/er", "/dev/null", "a,b", "tcp://127.0.0.1:1"]
+VALUES += ["1GiB"]
+FILES = ["train.csv", "model.safetensors", "nowhere.csv", ".", "empty.csv", "odd.npy"]
+FILES += ["ranking.json"]
 #: what would wait: for a scheduler, or for a terminal
 LEFT_OUT = {"--dask", "--scheduler-file", "--help", "--version"}
 
