@@ -1,11 +1,12 @@
 """Write a model file for every storable class, with inputs and answers, for later tests.
 
 Run once per format of the file, with the code of the release that has it:
-``python tests/models/write_models.py format-2``. The files are never written again: the next
+``cd tests && python -m models.write_models format-4``. The files are never written again: the next
 release must load them and answer the same.
 """
 
 import json
+import re
 import sys
 import warnings
 from pathlib import Path
@@ -39,6 +40,8 @@ import gramsmith as gs
 from gramsmith.kernels.adapt import FromSklearn
 from gramsmith.selection import AveragedClassifier, AveragedRegressor, LabelsClassifier
 from gramsmith.tables import TableEncoder, TakeColumn
+from tools.machine_zoo import CLASSIFIERS, REGRESSORS
+from tools.registry import KERNELS
 
 HERE = Path(__file__).parent
 METHODS = ("predict", "decision_function", "predict_proba", "predict_interval", "transform")
@@ -91,25 +94,12 @@ def machines(data):
     X, two, three, values = (data[k] for k in ("vectors", "two", "three", "values"))
     strings = data["strings"].tolist()
     K = gs.Gaussian(2.0)(X)
-    classifiers = (
-        gs.ParzenClassifier,
-        gs.CentroidClassifier,
-        gs.KernelFisherDiscriminant,
-        gs.KernelPerceptron,
-        gs.KernelRidgeClassifier,
-        gs.KernelLogisticRegression,
-        gs.ImportVectorClassifier,
-        gs.RelevanceVectorClassifier,
-        gs.L2SVC,
-        gs.KernelSVC,
-    )
-    regressors = (gs.KernelRidgeRegressor, gs.RelevanceVectorRegressor, gs.KernelSVR)
-    for machine in classifiers:
+    for machine in CLASSIFIERS:
         yield machine.__name__, machine(gs.Gaussian(1.5) + gs.Linear()).fit(X, two), "vectors"
         yield f"{machine.__name__}-three", machine().fit(X, three), "vectors"
         yield f"{machine.__name__}-strings", machine(gs.Spectrum(2)).fit(strings, two), "strings"
         yield f"{machine.__name__}-matrix", machine("precomputed").fit(K, two), "matrix"
-    for machine in regressors:
+    for machine in REGRESSORS:
         yield machine.__name__, machine(gs.Gaussian(1.5)).fit(X, values), "vectors"
     landmarks = gs.KernelRidgeRegressor(solver="nystroem", n_landmarks=6, random_state=0)
     yield "KernelRidgeRegressor-landmarks", landmarks.fit(X, values), "vectors"
@@ -171,11 +161,8 @@ def unusual(data):
     yield "KernelSVC-sparse", gs.KernelSVC(gs.Gaussian(1.5)).fit(sp.csr_array(X), two), "sparse"
     single = gs.KernelRidgeClassifier(gs.Linear() + 1.0).fit(X.astype(np.float32), two == "no")
     yield "KernelRidgeClassifier-float32", single, "vectors"
-    yield (
-        "KernelRidgeClassifier-sets",
-        gs.KernelRidgeClassifier(gs.AllSubsets()).fit(SETS, two),
-        "sets",
-    )
+    sets = gs.KernelRidgeClassifier(gs.AllSubsets()).fit(SETS, two)
+    yield "KernelRidgeClassifier-sets", sets, "sets"
     yield "KernelSVC-trees", gs.KernelSVC(gs.Subtree(0.5)).fit(TREES, two), "trees"
     clipped = make_pipeline(
         MinMaxScaler((-1, 1), clip=True), StandardScaler(with_mean=False), gs.KernelSVR()
@@ -222,16 +209,8 @@ def unusual(data):
     landmarks = gs.Nystroem(gs.Gaussian(1.5), n_landmarks=8)
     waves = gs.RandomFourier(gs.Gaussian([1.0, 2.0, 1.5]), n_features=40)
     yield "KernelSVC-Nystroem", gs.KernelSVC(landmarks).fit(X, two), "vectors"
-    yield (
-        "KernelRidgeRegressor-RandomFourier",
-        gs.KernelRidgeRegressor(waves).fit(X, values),
-        "vectors",
-    )
-    yield "kernel-Nystroem", landmarks.fixed_to(X), "vectors"
-    yield "kernel-RandomFourier", waves, "vectors"
-    yield "kernel-FunctionMap", gs.Gaussian() @ StandardScaler().fit(X), "vectors"
-    yield "kernel-Negated", gs.Gaussian() + gs.Negated(0.5 * gs.Linear()), "vectors"
-    yield "kernel-Subtree", gs.Subtree(0.7, kind="fragment"), "trees"
+    fitted = gs.KernelRidgeRegressor(waves).fit(X, values)
+    yield "KernelRidgeRegressor-RandomFourier", fitted, "vectors"
 
 
 def chosen(data):
@@ -257,49 +236,27 @@ SETS = [{i % 5, i % 3, "x"} if i % 2 else frozenset({i % 4}) for i in range(24)]
 TREES = [("S", ("N", f"a{i % 3}"), ("V", f"b{i % 2}", "c")) if i % 4 else "leaf" for i in range(24)]
 
 
-def kernels():
-    """Yield (name, kernel, kind of input)."""
-    S = np.array([[1.0, 0.3], [-0.4, 0.8], [0.2, -0.6]])
-    found = {
-        "Gaussian": gs.Gaussian(1.3),
-        "Gaussian-ard": gs.Gaussian([1.0, 2.0, 0.7]),
-        "Laplacian": gs.Laplacian(1.2, "l2"),
-        "Matern": gs.Matern(0.9, 1.5),
-        "RationalQuadratic": gs.RationalQuadratic(1.1, 0.7),
-        "Periodic": gs.Periodic(1.2, 12.0),
-        "Polynomial": gs.Polynomial(3, 0.5, 1.2),
-        "Sigmoid": gs.Sigmoid(0.3, 0.1),
-        "Bilinear": gs.Bilinear(np.diag([1.0, 2.0, 3.0])),
-        "AllSubsets": gs.AllSubsets(weights=[0.5, 1.0, 1.5]),
-        "Sum": gs.Gaussian() + 2.0 * gs.Linear() * gs.Constant(3.0),
-        "PowerExponential": gs.PowerExponential([1.0, 2.0, 0.7], power=0.8, norm=1.5),
-        "Mixed": gs.Mixed([0, 1, 1], length_scale=[1.0, 2.0], combine="product"),
-        "Power": (gs.Linear() + 1.0) ** 3,
-        "PolynomialOf": gs.PolynomialOf(gs.Gaussian(), [0.5, 1.0, 2.0]),
-        "Exp": gs.Exp(0.5 * gs.Gaussian()),
-        "GaussianOf": gs.GaussianOf(gs.Polynomial(2, 0.3), 1.5),
-        "Normalized": gs.Normalized(gs.Polynomial(2, 0.3)),
-        "Composed": gs.Gaussian.from_gamma(1.0) @ gs.LinearMap(S),
-        "ByFeatureCount": gs.as_kernel("rbf"),
-        "Fixed": gs.as_kernel(RBF(2.0, "fixed") + RBF(0.5)),
-        "FromSklearn": gs.as_kernel(RBF(2.0) + WhiteKernel(0.1)),
-        "White": gs.Gaussian() + gs.White(0.3),
-        "Bounded": gs.Bounded(gs.Gaussian(1.2), {"length_scale": (0.5, 2.0)}),
-        "TakeColumns": gs.Gaussian() @ gs.TakeColumns([0, 2]),
+def kernels(data):
+    """Yield (name, kernel, kind of input): those of the registry, and what is none of them."""
+    found = {name: kernel for name, (kernel, _) in KERNELS.items() if name != "rank one"}
+    found |= {
+        "by feature count": gs.as_kernel("rbf"),
+        "additive chi2": gs.as_kernel("additive_chi2"),
+        "fixed": gs.as_kernel(RBF(2.0, "fixed") + RBF(0.5)),
+        "from scikit-learn": gs.as_kernel(RBF(2.0) + WhiteKernel(0.1)),
+        "white": gs.Gaussian() + gs.White(0.3),
+        "bounded": gs.Bounded(gs.Gaussian(1.2), {"length_scale": (0.5, 2.0)}),
+        "all subsets": gs.AllSubsets(weights=[0.5, 1.0, 1.5]),
+        "map of a function": gs.Gaussian() @ StandardScaler().fit(data["vectors"]),
+        "waves": gs.RandomFourier(gs.Gaussian([1.0, 2.0, 1.5]), n_features=40),
     }
     for name, kernel in found.items():
-        yield f"kernel-{name}", kernel, "vectors"
-    yield "kernel-Chi2", gs.Chi2(0.6), "counts"
-    yield "kernel-Tanimoto", gs.Tanimoto(), "counts"
-    yield "kernel-AdditiveChi2", gs.as_kernel("additive_chi2"), "counts"
-    yield "kernel-Precomputed", gs.Precomputed() + gs.Precomputed(), "gram"
-    for kernel in (
-        gs.Spectrum(2),
-        gs.AllSubstrings(max_length=4, decay=0.5),
-        gs.Subsequence(2, 0.5),
-        gs.Mismatch(3, 1, alphabet="ACGT"),
-        gs.WeightedDegree(3, shift=1),
-    ):
+        kind = "counts" if kernel.requires_nonnegative_input else "vectors"
+        yield f"kernel-{re.sub('[ /]', '-', name)}", kernel, kind
+    yield "kernel-precomputed", gs.Precomputed() + gs.Precomputed(), "gram"
+    yield "kernel-subtree", gs.Subtree(0.7, kind="fragment"), "trees"
+    strings = (gs.Spectrum(2), gs.AllSubstrings(4, 0.5), gs.Subsequence(2, 0.5))
+    for kernel in (*strings, gs.Mismatch(3, 1, alphabet="ACGT"), gs.WeightedDegree(3, shift=1)):
         yield f"kernel-{type(kernel).__name__}", kernel, "strings"
 
 
@@ -307,31 +264,22 @@ def new_samples(kind, inputs, table):
     """Return samples to answer for: rows in another order, so that nothing rests on identity."""
     rows = np.arange(24)[::-3]
     X = inputs["vectors"]
-    if kind in ("sets", "trees"):
-        return [{"sets": SETS, "trees": TREES}[kind][row] for row in rows]
-    if kind == "sparse":
-        return sp.csr_array(X[rows] + 0.1)
-    if kind == "strings":
-        return inputs["strings"][rows].tolist()
-    if kind == "matrix":
-        return gs.Gaussian(2.0)(X[rows] + 0.1, X)
-    if kind == "gram":
-        return gs.Polynomial(2)(X)
-    if kind == "counts":
-        return np.floor(np.abs(3.0 * X[rows]))
-    columns = {
-        "raw": slice(None),
-        "raw numbers": ["height", "rooms"],
-        "notes": ["note"],
-        "texts": ["size", "rooms"],
+    made = {
+        "sets": lambda: [SETS[row] for row in rows],
+        "trees": lambda: [TREES[row] for row in rows],
+        "sparse": lambda: sp.csr_array(X[rows] + 0.1),
+        "strings": lambda: inputs["strings"][rows].tolist(),
+        "matrix": lambda: gs.Gaussian(2.0)(X[rows] + 0.1, X),
+        "gram": lambda: gs.Polynomial(2)(X),
+        "counts": lambda: np.floor(np.abs(3.0 * X[rows])),
+        "raw": lambda: make_raw_table(table).iloc[rows],
+        "raw numbers": lambda: make_raw_table(table).iloc[rows][["height", "rooms"]],
+        "notes": lambda: make_raw_table(table).iloc[rows][["note"]],
+        "texts": lambda: make_raw_table(table).iloc[rows][["size", "rooms"]],
+        "table": lambda: pd.DataFrame(table).iloc[rows],
+        "views": lambda: (X[rows] + 0.1, X[rows, :2] + 0.1),
     }
-    if kind in columns:
-        return make_raw_table(table).iloc[rows].loc[:, columns[kind]]
-    if kind == "table":
-        return pd.DataFrame(table).iloc[rows]
-    if kind == "views":
-        return X[rows] + 0.1, X[rows, :2] + 0.1
-    return X[rows] + 0.1
+    return made.get(kind, lambda: X[rows] + 0.1)()
 
 
 def answers(model, kind, inputs, table):
@@ -358,7 +306,7 @@ def main(version):
     warnings.simplefilter("ignore")
     kinds, recorded = {}, {}
     fitted = (*machines(inputs), *learners(inputs), *pipelines(inputs), *unusual(inputs))
-    for name, model, kind in (*fitted, *chosen(inputs), *kernels()):
+    for name, model, kind in (*fitted, *chosen(inputs), *kernels(inputs)):
         gs.save_model(model, folder / f"{name}.safetensors")
         kinds[name] = kind
         for method, values in answers(model, kind, inputs, table).items():
