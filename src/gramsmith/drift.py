@@ -68,12 +68,12 @@ class DriftResult:
     Parameters
     ----------
     pvalue : float or None
-        The least p-value of all columns and of the rows as a whole, adjusted by Holm's method for
-        their number; None if nothing could be tested.
+        The smallest p-value of all columns and of the rows as a whole, adjusted by Holm's method
+        for their number; None if nothing could be tested.
     together : ColumnDrift or None
         The rows as a whole; None where that cannot be tested.
     columns : list of ColumnDrift
-        Those with the least p-values first: `name`, `kind`, `effect_size` (distance of the means
+        Those with the smallest p-values first: `name`, `kind`, `effect_size` (distance of the means
         in feature space, in standard deviations), `pvalue` and `change`, in words.
     n_reference, n_new : int
         Numbers of rows.
@@ -113,7 +113,7 @@ class DriftResult:
         tested = sum(c.pvalue is not None for c in self.columns)
         what = f"any of {counted(tested, 'column')}" if tested else "the samples"
         if self.pvalue > LEVEL:
-            return f"No difference was found in {what} ({rows}; least p = {self.pvalue:.2g})."
+            return f"No difference was found in {what} ({rows}; smallest p = {self.pvalue:.2g})."
         names = self.drifted
         where = f" in {', '.join(map(repr, names[:5]))}" if names else " as a whole"
         more = f" and {counted(len(names) - 5, 'more column')}" if len(names) > 5 else ""

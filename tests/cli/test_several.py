@@ -33,7 +33,7 @@ def test_outputs_from_a_file_to_predictions(command, several, tmp_path):
     assert done.status == 0, done.err
     assert "regression (2 outputs)" in done.err
     assert "on average over 2 outputs" in done.out
-    assert "“angle”, “force”" in (folder / "report.html").read_text()
+    assert "“angle” and “force”" in (folder / "report.html").read_text()
     record = json.loads((folder / "ranking.json").read_text())
     assert [t["name"] for t in record["evidence"]["outcome"]["targets"]] == ["angle", "force"]
     model = folder / "model.safetensors"

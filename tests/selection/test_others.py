@@ -79,7 +79,7 @@ def test_a_clear_winner_is_said_and_handed_over():
     assert first["seconds"] > 0
     assert "“tree” does clearly better than the kernels" in ranking.verdict.text
     assert ranking.verdict.level != "good"
-    assert "Seconds in all folds: all kernels together" in ranking.verdict.details[-1]
+    assert "for all kernels together" in ranking.verdict.details[-1]
     own = len(pickle.dumps(clone(tree).fit(X, y), protocol=pickle.HIGHEST_PROTOCOL)) / 2**20
     assert 0.3 * own < first["size"] < 2.0 * own
     fresh, truth = steps(seed=1)
@@ -286,7 +286,7 @@ def test_a_model_that_cannot_be_pickled_has_no_size():
 
     ranking = gs.rank_kernels(*steps(60), KERNELS, estimators={"m": Holds()})
     assert ranking.other_records[0]["size"] is None
-    assert "“m” unknown" in ranking.verdict.details[-1]
+    assert "unknown for “m”" in ranking.verdict.details[-1]
 
 
 def test_resume_keeps_what_was_judged():

@@ -308,6 +308,13 @@ def test_class_weight_multiplies_sample_weight():
     assert read_task(list("aab"), class_weight="balanced").score.name == "balanced_accuracy"
 
 
+@pytest.mark.parametrize("y", [["bad"] * 5 + ["fine"] * 95, ["bad"] * 95 + ["fine"] * 5])
+def test_of_constants_that_score_the_same_the_most_frequent_is_named(y):
+    """By balanced accuracy every constant is right for one half."""
+    task = read_task(np.array(y), scoring="balanced_accuracy")
+    assert task.constant(np.arange(100))[1] == f"always answering {max(set(y), key=y.count)!r}"
+
+
 def test_three_classes_have_a_column_each():
     codes = read_task(np.array([0, 1, 2] * 2)).codes
     assert codes[:3].tolist() == [[1, -1, -1], [-1, 1, -1], [-1, -1, 1]]

@@ -21,14 +21,14 @@ SHOWN = 20  # rows of the table, those of the least p-values
     "--permutations",
     type=AT_LEAST_ONE,
     metavar="N",
-    help="Shuffles per test; by default as many as the number of tests needs.",
+    help="Shuffles per test; by default more for more columns.",
 )
 @click.option(
     "--seed",
     type=click.IntRange(0, 2**32 - 1),
     default=0,
     show_default=True,
-    help="Of shuffles.",
+    help="Seed of the shuffles.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
 @reading

@@ -122,6 +122,6 @@ def conclusion(best: dict[str, str], first: str, found: Any) -> str:
     others = [f"“{n}” by {listed(names)}" for n, names in winners.items() if n != winner]
     against = f" Others are best by other measures: {'; '.join(others)}." if others else ""
     return (
-        f"“{winner}” is best by {listed(winners[winner])}{doubt}.{against} Measures are no "
+        f"“{winner}” is best by {listed(winners[winner])}{doubt}.{against} Measures are not "
         "error rates: `gramsmith rank` tests the best kernels on held-out rows."
     )

@@ -21,12 +21,12 @@ option = click.option
 AT_LEAST_ONE = click.IntRange(1)
 READING = (
     option("--format", type=click.Choice(FORMATS), help="What FILE is; default by its name."),
-    option("--delimiter", help="What separates the columns of a text table; default: found."),
+    option("--delimiter", help="What separates the columns of a text table; default: detected."),
     option("--decimal", metavar="CHAR", help="The decimal mark, such as a comma."),
-    option("--thousands", metavar="CHAR", help="What groups the digits of large numbers."),
-    option("--encoding", metavar="NAME", help="Of a text table; default UTF-8 or UTF-16."),
+    option("--thousands", metavar="CHAR", help="The mark between thousands, such as a point."),
+    option("--encoding", metavar="NAME", help="Encoding of a text table; default UTF-8 or UTF-16."),
     option("--na", multiple=True, metavar="WORD", help="A word for a missing value; repeatable."),
-    option("--comment", metavar="MARK", help="What lines begin with that are comments."),
+    option("--comment", metavar="MARK", help="Skip lines that begin with this, such as #."),
     option("--sheet", metavar="NAME", help="The sheet of a workbook; default the first."),
     option("--no-header", is_flag=True, help="The first line is data; columns are x1, x2, ..."),
     option("--drop", multiple=True, metavar="COL", help="Leave a column out; repeatable."),
@@ -45,12 +45,14 @@ READING = (
         type=click.Choice(["impute", "drop-target", "drop", "error"]),
         default="impute",
         show_default=True,
-        help="Missing values: impute them; the same, without rows that have no target; leave all "
-        "their rows out; or refuse.",
+        help="Missing values: impute them; also leave out rows without a target; leave out every "
+        "row that has one; or stop with an error.",
     ),
-    option("--max-rows", type=AT_LEAST_ONE, metavar="N", help="Most rows (5 million)."),
-    option("--max-cols", type=AT_LEAST_ONE, metavar="N", help="Most columns (10 000)."),
-    option("--max-bytes", type=AT_LEAST_ONE, metavar="N", help="Most bytes, unpacked (2 GiB)."),
+    option("--max-rows", type=AT_LEAST_ONE, metavar="N", help="Limit of the rows (5 million)."),
+    option("--max-cols", type=AT_LEAST_ONE, metavar="N", help="Limit of the columns (10 000)."),
+    option(
+        "--max-bytes", type=AT_LEAST_ONE, metavar="N", help="Limit of the unpacked bytes (2 GiB)."
+    ),
 )
 LEARNING = (
     option(
@@ -66,7 +68,7 @@ LEARNING = (
         type=click.Choice(["auto", "classification", "regression"]),
         default="auto",
         show_default=True,
-        help="Classes or numbers; whole numbers are classes if they are few (at most 20).",
+        help="Predict classes or numbers; auto: whole numbers are classes if there are at most 20.",
     ),
     option(
         "--seed",

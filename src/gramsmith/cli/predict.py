@@ -51,7 +51,8 @@ NOVEL = 0.99  # novelty from which a row is said to be unlike those of training
     "--threshold",
     type=click.FloatRange(0, 1, min_open=True, max_open=True),
     metavar="P",
-    help="Answer the class of the report's table of thresholds from this probability on.",
+    help="Predict the class to be found (see the table of thresholds in the report) from this "
+    "probability on.",
 )
 @click.option("--id", "identity", metavar="COL", help="The column that names rows, put first.")
 @click.option(

@@ -66,7 +66,7 @@ MOST_COLUMNS, WIDE = 26, 24  # columns of a table that are shown, and the width 
     metavar="DIR",
     help="Folder for report.html, ranking.csv, ranking.json, model.safetensors, run.json.",
 )
-@click.option("--scoring", metavar="NAME", help="scikit-learn's name of the score that decides.")
+@click.option("--scoring", metavar="NAME", help="The score that decides, by scikit-learn's name.")
 @click.option("--cv", type=click.IntRange(2), metavar="K", help="Folds of the cross-validation.")
 @click.option("--groups", metavar="COL", help="Column of groups that are never split over folds.")
 @click.option(
@@ -83,12 +83,14 @@ MOST_COLUMNS, WIDE = 26, 24  # columns of a table that are shown, and the width 
     help="Time between the training rows and what is predicted.",
 )
 @click.option("--drop-lone", is_flag=True, help="Leave out classes that have a single row.")
-@click.option("--class-weight", type=click.Choice(["balanced"]), help="Weigh classes alike.")
+@click.option(
+    "--class-weight", type=click.Choice(["balanced"]), help="Give all classes the same weight."
+)
 @click.option(
     "--time-budget",
     type=click.FloatRange(0, min_open=True),
     metavar="SECONDS",
-    help="Begin no further work after this time.",
+    help="Start no further step after this time.",
 )
 @click.option(
     "--ensemble/--no-ensemble",
@@ -111,7 +113,7 @@ MOST_COLUMNS, WIDE = 26, 24  # columns of a table that are shown, and the width 
 @click.option("--force", is_flag=True, help="Replace the files of an earlier run.")
 @click.option("--resume", is_flag=True, help="Go on with an interrupted run.")
 @click.option("--dask", metavar="ADDRESS", help="Scheduler of a Dask cluster to work on.")
-@click.option("--scheduler-file", metavar="FILE", help="Its file, instead of the address.")
+@click.option("--scheduler-file", metavar="FILE", help="File of the Dask scheduler, instead.")
 @click.option("--json", "as_json", is_flag=True, help="Print the ranking as JSON.")
 @click.option("--verbose", is_flag=True, help="Print all kernels, the measures and all remarks.")
 @click.option("--quiet", is_flag=True, help="No plan and no progress.")
@@ -131,7 +133,7 @@ def rank(
     """Rank kernels on the table FILE and fit a model.
 
     FILE is a csv, tsv, parquet, feather, xlsx, svmlight, npz, npy or FASTA file; text files may be
-    gzipped or zstandard, and - is the standard input. The kind of every column is found out and
+    gzipped or zstandard, and - is the standard input. The kind of every column is detected and
     shown; --role sets it.
 
     \b
@@ -515,7 +517,7 @@ def write_outputs(folder: Path, ranking: Any, about: dict[str, Any], run: dict[s
         ranking.write_html(
             page,
             source=about["source"],
-            target=target if isinstance(target, str | None) else "”, “".join(target),
+            target=target if isinstance(target, str | None) else "” and “".join(target),
             model=path,
             command=shlex.join(["gramsmith", *sys.argv[1:]]),
             data=about["data_sha256"],

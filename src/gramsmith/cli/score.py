@@ -43,11 +43,11 @@ def score(
     as_json: bool,
     how: TableOptions,
 ) -> None:
-    """Score a stored MODEL on the labelled rows of FILE, beside the score that was expected.
+    """Compare the score of a MODEL on labelled rows with the expected one.
 
     Also shown: the score of a constant answer, how often sets of classes and intervals hold the
     truth, recall and precision at some thresholds, and whether the rows are like those of training.
-    Give rows that the model was not trained on: others prove nothing.
+    Use rows that the model was not trained on.
 
     \b
     Examples:

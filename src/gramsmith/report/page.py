@@ -58,14 +58,14 @@ CAPTIONS = {
         "check. Blue kernels tie with the best.",
     ),
     "confusion": (
-        "Which classes are taken for which",
+        "Confusion matrix: which classes are mistaken for which",
         "Rows are true classes, columns the predictions, in percent of the true class; dark off "
         "the diagonal means mistakes.",
     ),
     "roc": (
         "ROC curve",
         "For all thresholds: up and left is better, the dotted line is guessing. "
-        "Marks are the threshold in use.",
+        "Marks show the threshold in use.",
     ),
     "reliability": (
         "Calibration of the probabilities",
@@ -75,8 +75,7 @@ CAPTIONS = {
     ),
     "precision_recall": (
         "Precision against recall",
-        "For all thresholds: up and right is better. Marks are the threshold in use, "
-        "and where there is one curve the dotted line is guessing.",
+        "For all thresholds: up and right is better. Marks show the threshold in use.",
     ),
     "predictions": (
         "Predicted against actual",
@@ -90,12 +89,12 @@ CAPTIONS = {
     "importance": (
         "Importance of the columns",
         "How much the score falls when the column is shuffled on held-out rows, with its standard "
-        "error; a little below zero is chance. Correlated columns share their importance.",
+        "error. Values a little below zero are chance. Correlated columns share their importance.",
     ),
     "bandwidth": (
         "The parameter of the kernel",
-        "Up is better, for every curve: each goes from its worst to its best in one family of "
-        "kernels. The thick line is the score of a first check, dots mark the best.",
+        "Kernels of one family. Up is better; every curve is scaled from its worst value to its "
+        "best. The thick line is the score of the first check; dots mark the best.",
     ),
     "gram": (
         "The Gram matrix of the best kernel",
@@ -104,8 +103,8 @@ CAPTIONS = {
     ),
     "map": (
         "Kernel principal components",
-        "The two leading ones of a sample of the rows. They show the coarse structure; the model "
-        "uses all the others too.",
+        "The first two components of a sample of the rows. They show the coarse structure; the "
+        "model uses all components.",
     ),
 }
 JUDGED = {"better": "clearly better", "tied": "about as good", "worse": "clearly worse"}

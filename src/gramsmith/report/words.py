@@ -135,7 +135,7 @@ def verdict(
         apart = told_apart(found)
         text = f"Not clearly better than {name}: {value}."
         if apart is None:
-            details.append("There may be too few rows, or features that say nothing of the target.")
+            details.append("There may be too few rows, or the features do not predict the target.")
             return Verdict("poor", text, who, details)
         text += (
             f" But the classes, which are imbalanced, can be separated (AUC {apart:.2f}): choose "
@@ -176,9 +176,7 @@ def with_others(
     score = score_label(scoring)
     named = {
         word: [
-            f"“{r['estimator']}” ({score} {number(r['score'])})"
-            for r in judged
-            if r["judgement"] == word
+            f"“{r['estimator']}” ({score} {_expected(r)})" for r in judged if r["judgement"] == word
         ]
         for word in ("better", "tied", "worse")
     }
@@ -187,14 +185,14 @@ def with_others(
         for word, names in named.items()
         if names
     ]
-    text = f"Beside the kernels, {'; '.join(parts)}."
-    costs = [(f"“{r['estimator']}”", r["seconds"], r["size"]) for r in judged]
-    costs.insert(0, ("all kernels together", seconds, size))
-    spent = listed([f"{name} {took:.1f}" for name, took, _ in costs])
-    held = listed([f"{name} {megabytes(mib)}" for name, _, mib in costs[1:]])
+    text = f"Compared with the kernels, {'; '.join(parts)}."
+    costs = [("all kernels together", seconds, size)]
+    costs += [(f"“{r['estimator']}”", r["seconds"], r["size"]) for r in judged]
+    spent = listed([f"{took:.1f} s for {name}" for name, took, _ in costs])
+    held = listed([f"{megabytes(mib)} for {name}" for name, _, mib in costs[1:]])
     cost = (
-        f"Seconds in all folds: {spent}. MiB of a fitted model: what is fitted of the kernels "
-        f"{megabytes(size)}, {held}."
+        f"Time in all folds: {spent}. Size of the fitted model: {megabytes(size)} for the "
+        f"kernels, {held}."
     )
     said = replace(said, others=text, details=[*said.details, text, cost])
     if not named["better"]:
@@ -205,14 +203,22 @@ def with_others(
     return replace(said, level=level, text=f"{said.text} {end}")
 
 
+def _expected(record: dict[str, Any]) -> str:
+    """Return the score of another estimator on new data, as the comparison on the page has it."""
+    value = record["score"] if record["expected"] is None else record["expected"]
+    return with_error(value, None)
+
+
 def megabytes(size: float | None) -> str:
-    """Return MiB in words."""
-    return "unknown" if size is None else "below 0.1" if size < 0.1 else f"{size:.1f}"
+    """Return a size in MiB, in words."""
+    if size is None:
+        return "unknown"
+    return "less than 0.1 MiB" if size < 0.1 else f"{size:.1f} MiB"
 
 
 JUDGEMENTS = {
-    "better": "clearly better than what is fitted",
-    "tied": "not clearly better or worse, a tie",
+    "better": "clearly better",
+    "tied": "about as good, a tie",
     "worse": "clearly worse",
 }
 LINEAR = {
@@ -229,7 +235,7 @@ def winner(found: Any, records: Records) -> str:
     if shares:
         ordered = sorted(shares.items(), key=lambda item: -item[1])
         named = listed([f"“{name}” ({weight:.0%})" for name, weight in ordered])
-        return f"The average of {named} is fitted; alone, “{best['kernel']}” is first."
+        return f"The model averages {named}; the best single kernel is “{best['kernel']}”."
     machine = DESCRIPTIONS.get(best["machine"], best["machine"])
     text = f"“{best['kernel']}” wins" + (f" with {machine}" if machine else "")
     tied = [r["kernel"] for r in records[1:] if r["tied"]]
@@ -267,7 +273,7 @@ def _interval_words(estimate: Any, task: Any) -> str:
         digits = 0 if high - low > 0.02 else 1  # ends of a narrow interval differ in the tenths
         limits = f"{100 * low:.{digits}f} to {100 * high:.{digits}f} %"
     else:
-        limits = f"{number(low)} to {number(high)}"
+        limits = f"{with_error(low, None)} to {with_error(high, None)}"
     kind = ESTIMATES[estimate.kind]
     if task.periods is not None:
         kind += f"; folds look back, a period is {told_period(task)}"

@@ -241,8 +241,8 @@ class Classes(Task):
         for c in range(C) if self.score.by_label else [int(share.argmax())]:
             F = np.where(np.arange(C) == c, 1.0, -1.0)
             one = Answers(np.tile(F if C > 2 else F[1:], (len(rows), 1)), p)
-            choices.append((self.loss(one, rows), c, one))
-        _, c, best = min(choices, key=lambda item: item[:2])
+            choices.append((self.loss(one, rows), -share[c], c, one))
+        *_, c, best = min(choices, key=lambda item: item[:3])  # of equal answers the most frequent
         if self.score.by_probability:
             return best, "answering with the shares of the classes"
         return best, f"always answering {str(np.asarray(self.classes)[c])!r}"
