@@ -232,16 +232,6 @@ def test_learned_rows_are_those_of_the_splitter(parity, monkeypatch):
     assert seen == [100, 60]
 
 
-def test_weights_count_up_to_a_factor(parity, rng):
-    X, y = parity
-    w = rng.uniform(0.5, 2.0, 100)
-    one, other = (
-        gs.TransformLearner(random_state=0).fit(X, y, sample_weight=c * w) for c in (1.0, 2.0**-20)
-    )
-    np.testing.assert_allclose(one.components_, other.components_, rtol=1e-6)
-    assert one.keep_ == other.keep_
-
-
 def test_too_few_rows_keep_the_start(rng):
     X = rng.normal(size=(9, 2))
     with pytest.warns(UserWarning, match="keep=1.0"):

@@ -2,7 +2,6 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-import gramsmith as gs
 from gramsmith.learning import PenaltyPath, penalty_path
 from oracle.plain_learners import TransformLearner
 
@@ -75,7 +74,3 @@ def test_an_interrupt_ends_the_path(parity):
         path = penalty_path(*parity, learner=learner)
     assert 0 < len(path.penalties) < 12
     assert len(path.values) == len(path.penalties)
-
-
-def test_at_the_top_level():
-    assert gs.penalty_path is penalty_path

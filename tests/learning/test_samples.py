@@ -29,7 +29,6 @@ LEARNERS = {
     "spectral, few": gs.SpectralAligner(gs.Gaussian(1.0), n_components=5, keep=1.0),
     "spectral, factor": gs.SpectralAligner(threshold=1e-2, method="cholesky", keep=1.0),
 }
-every = pytest.mark.parametrize("learner", LEARNERS.values(), ids=LEARNERS)
 # Debiasing counts rows, of which a copy is one more; sums alone do not tell it from a weight.
 COUNTING = ("debiased", "separability", "default kernel", "align")
 SUMS = {name: learner for name, learner in LEARNERS.items() if name not in COUNTING}
@@ -53,13 +52,6 @@ def test_whole_weights_are_repetition_where_nothing_counts_rows(learner, problem
     np.testing.assert_allclose(kernel, repeated.kernel_(X), rtol=1e-5, atol=1e-5)
     # and they matter
     assert abs(value / learner.fit(X, y).value_ - 1.0) > 1e-3
-
-
-@every
-def test_weights_of_one_change_nothing(learner, problem):
-    X, y, _ = problem
-    value = learner.fit(X, y, sample_weight=np.ones(50)).value_
-    assert value == pytest.approx(learner.fit(X, y).value_, rel=1e-10)
 
 
 def test_values_and_importances_are_weighted(rng):

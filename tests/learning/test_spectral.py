@@ -167,12 +167,9 @@ def test_twenty_thousand_samples_without_the_matrix(rng):
     ("options", "message"),
     [
         ({"threshold": 1.0}, "threshold"),
-        ({"threshold": -0.1}, "threshold"),
         ({"threshold": "best"}, "threshold"),
-        ({"method": "qr"}, "'method' parameter .*Got 'qr'"),
         ({"n_components": 0}, "n_components"),
         ({"n_components": 2.5}, "n_components"),
-        ({"max_rank": "a"}, "max_rank"),
         ({"max_rank": 0}, "max_rank"),
         ({"validation_fraction": 0.0}, "validation_fraction"),
     ],

@@ -130,17 +130,6 @@ def test_the_given_kernel_is_left_alone(parity):
     assert learner.kernel_.kernel is not kernel
 
 
-def test_interrupt_keeps_the_best(parity):
-    def callback(info):
-        if info["iteration"] == 3:
-            raise KeyboardInterrupt
-
-    with pytest.warns(ConvergenceWarning, match="interrupted"):
-        learner = TransformLearner(callback=callback).fit(*parity)
-    # The interrupted iteration had been computed.
-    assert learner.value_ == max(learner.history_["value"])
-
-
 def test_weights_that_could_grow_without_limit_stay_finite():
     X = np.repeat([[0.0, 1.0], [1.0, 0.0]], 20, axis=0)
     learner = TransformLearner(measure="polarity").fit(X, np.repeat([0, 1], 20))
@@ -297,22 +286,13 @@ def test_a_penalty_that_removes_everything_is_reported(parity):
     [
         ({"structure": "low_rank", "rank": 6}, "1 <= rank <= 5"),
         ({"structure": "low_rank", "rank": 0}, "'rank' parameter .*Got 0"),
-        ({"structure": "banded"}, "'structure' parameter .*Got 'banded'"),
-        ({"l1": -1.0}, "'l1' parameter .*Got -1.0"),
-        ({"l1": "a"}, "'l1' parameter .*Got 'a'"),
         ({"init": "identity"}, "array of numbers"),
         ({"rank": 2.5}, "'rank' parameter .*Got 2.5"),
         ({"max_iter": 0}, "'max_iter' parameter .*Got 0"),
-        ({"tol": -1.0}, "'tol' parameter .*Got -1.0"),
         ({"l2": -0.1}, "'l2' parameter .*Got -0.1"),
         ({"init": np.zeros(5)}, "Zero is stationary"),
-        ({"solver": "newton"}, "'solver' parameter .*Got 'newton'"),
-        ({"measure": "accuracy"}, "radius_margin.*got 'accuracy'"),
-        ({"early_stopping": "yes"}, "'early_stopping' parameter .*Got 'yes'"),
         ({"validation_fraction": 1.5}, "'validation_fraction' parameter .*Got 1.5"),
         ({"C": 0.0}, "'C' parameter .*Got 0.0"),
-        ({"target": "two_hot"}, "'target' parameter .*Got 'two_hot'"),
-        ({"callback": 3}, "'callback' parameter .*Got 3"),
     ],
 )
 def test_bad_options(options, message, parity):

@@ -102,9 +102,6 @@ def test_verbose(capsys):
     ("options", "message"),
     [
         ({"sigma1": 0.0}, "'sigma1' parameter .*Got 0.0"),
-        ({"sigma2": -1.0}, "'sigma2' parameter .*Got -1.0"),
-        ({"mixing": "square"}, "'mixing' parameter .*Got 'square'"),
-        ({"measure": "fsm!"}, "kta, cka"),
         ({"n_grid": 2}, "'n_grid' parameter .*Got 2"),
     ],
 )

@@ -159,9 +159,3 @@ def gaussian_of(kernel, X, Z=None, length_scale=1.0):
     Z = X if Z is None else Z
     d2 = self_similarities(kernel, X)[:, None] + self_similarities(kernel, Z)[None, :]
     return np.exp(-(d2 - 2 * np.asarray(kernel(X, Z), dtype=float)) / (2 * length_scale**2))
-
-
-def pairwise(similarity, xs, zs=None):
-    """Matrix of a similarity of two samples (strings, sets, trees), by a double loop."""
-    zs = xs if zs is None else zs
-    return np.array([[float(similarity(x, z)) for z in zs] for x in xs]).reshape(len(xs), len(zs))

@@ -132,23 +132,3 @@ def test_subtree():
     assert tb.subtree(s, s, kind="fragment") == 6
     assert tb.subtree(s, t, kind="fragment") == 3
     assert tb.subtree(s, t, 0.5, "fragment") == pytest.approx(0.5 + 0.5 + 0.25)
-
-
-SYMBOLIC = {
-    "spectrum": lambda s, t: tb.spectrum(s, t, 2),
-    "substrings": lambda s, t: tb.all_substrings(s, t, decay=0.7),
-    "subsequence": lambda s, t: tb.subsequence(s, t, 2, 0.6),
-    "mismatch": lambda s, t: tb.mismatch(s, t, 2, 1, "abc"),
-    "weighted degree": lambda s, t: tb.weighted_degree(s, t, 3, 2),
-    "subsets": lambda s, t: tb.all_subsets(set(s), set(t)),
-}
-
-
-@pytest.mark.parametrize("name", SYMBOLIC)
-def test_symbolic_kernels_are_positive_semidefinite(name):
-    local = np.random.default_rng(1)
-    strings = ["".join(local.choice(list("abc"), 7)) for _ in range(12)]
-    K = tb.pairwise(SYMBOLIC[name], strings)
-    np.testing.assert_allclose(K, K.T, rtol=1e-12)
-    values = np.linalg.eigvalsh(K)
-    assert values[0] >= -1e-10 * values[-1]

@@ -68,16 +68,6 @@ def test_pipeline_encodes_categories(rng):
         assert found.best_estimator.score(frame[["x", "colour"]], y) > 0.9
 
 
-def test_strings():
-    rng = np.random.default_rng(0)
-    X = ["".join(rng.choice(list("acgt"), 20)) for _ in range(60)]
-    X = [x if i % 2 else x[:8] + "ggg" + x[11:] for i, x in enumerate(X)]
-    y = [i % 2 for i in range(60)]
-    found = gs.rank_kernels(X, y)
-    assert found.best_estimator.score(X, y) > 0.8
-    assert "spectrum" in {r["family"] for r in found.records}
-
-
 def test_matrices_without_samples(rng):
     X = rng.normal(size=(60, 2))
     y = X[:, 0] > 0

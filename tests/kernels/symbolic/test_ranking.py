@@ -66,13 +66,6 @@ def test_rank_kernels_on_words_sets_and_trees(sites):
     assert ranking.best_estimator.score(trees, y) > 0.9
 
 
-def test_selector_in_cross_validation(sites):
-    from sklearn.model_selection import cross_val_score
-
-    X, y = sites
-    assert cross_val_score(gs.KernelSelector(random_state=0), X, y, cv=3).mean() > 0.8
-
-
 def test_sequence_and_covariates_are_two_views(sites, rng):
     X, y = sites
     Z = rng.normal(size=(80, 2)) + (y == "true")[:, None]

@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 from sklearn.base import clone
 from sklearn.gaussian_process import GaussianProcessClassifier, GaussianProcessRegressor
-from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.model_selection import GridSearchCV
 from sklearn.svm import SVC, OneClassSVM
 
 import gramsmith as gs
@@ -153,36 +153,6 @@ def test_grid_search_over_nested_parameters(rng):
         SVC(kernel=gs.Normalized(gs.Spectrum(1))), {"kernel__kernel__k": [1, 2, (1, 3)]}, cv=3
     ).fit(X, y)
     assert search.best_score_ > 0.7
-
-
-@pytest.mark.parametrize(
-    "machine",
-    [
-        "CentroidClassifier",
-        "ImportVectorClassifier",
-        "KernelFisherDiscriminant",
-        "KernelLogisticRegression",
-        "KernelPerceptron",
-        "KernelRidgeClassifier",
-        "L2SVC",
-        "ParzenClassifier",
-        "RelevanceVectorClassifier",
-    ],
-)
-def test_every_classifier_takes_strings(machine, rng):
-    X, y = labelled(rng, 60)
-    names = np.array(["AT rich", "GC rich"])[y]
-    model = getattr(gs, machine)(kernel=gs.Normalized(gs.Spectrum((1, 3))))
-    assert cross_val_score(model, np.array(X, dtype=object), names, cv=3).mean() > 0.7
-    assert set(model.fit(X, names).predict(X[:5])) <= set(names)
-
-
-@pytest.mark.parametrize("machine", ["KernelRidgeRegressor", "RelevanceVectorRegressor"])
-def test_every_regressor_takes_strings(machine, rng):
-    X, _ = labelled(rng, 60)
-    y = np.array([x.count("G") / len(x) for x in X])
-    model = getattr(gs, machine)(kernel=gs.Normalized(gs.Spectrum(1))).fit(X, y)
-    assert model.score(X, y) > 0.5
 
 
 @pytest.mark.parametrize("name", ["all subsets", "subtree", "fragments"])
