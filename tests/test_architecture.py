@@ -48,7 +48,7 @@ BELOW = {
     "drift": {"arguments", "evaluation", "report", "tables"},
     "selection": {
         *("arguments", "cached", "evaluation", "files", "fingerprint", "gram", "kernels"),
-        *("learning", "machines", "measures", "moments", "progress", "report", "solvers"),
+        *("learning", "machines", "measures", "progress", "report", "solvers"),
         *("tables", "targets"),
     },
     "storage": {

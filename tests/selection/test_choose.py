@@ -7,9 +7,9 @@ from sklearn.model_selection import ShuffleSplit
 import gramsmith as gs
 from gramsmith.selection import first_check, learn, read, verify
 from gramsmith.selection.candidates import default_candidates
-from gramsmith.selection.choose import Measured, choose, favourites, measure
+from gramsmith.selection.choose import choose, defined, favourites, measure
 from gramsmith.selection.kinds import read_task
-from gramsmith.selection.plan import count_landmarks, make_plan
+from gramsmith.selection.plan import FEW_ROWS, count_landmarks, make_plan
 from gramsmith.selection.problem import Problem
 from gramsmith.selection.samples import Samples
 from gramsmith.selection.work import Work
@@ -155,55 +155,43 @@ def data():
     return X, (X[:, 0] * X[:, 1] > 0).astype(int)
 
 
-@pytest.fixture(scope="module")
-def measured(data):
-    X, y = data
-    return measure(default_candidates(X), problem_of(X, y), Work())
+def measured(X, y, candidates, folds=0, **options):
+    problem = problem_of(X, y, **options)
+    return measure(candidates, problem, Work(), defined(None, problem.task), folds)
 
 
-def test_values_are_those_of_evaluate(measured, data):
-    table = measured.table()
-    kernels = {c.name: c.kernel for c in measured.candidates[:6]}
-    known = gs.evaluate(kernels, *data, measures=["cka", "fsm_loo"], folds=0)
-    for name in kernels:
+def test_values_are_those_of_evaluate(data):
+    kernels = default_candidates(data[0])[:6]
+    table = measured(*data, kernels)
+    known = gs.evaluate({c.name: c.kernel for c in kernels}, *data, measures=["cka", "fsm_loo"])
+    for c in kernels:
         for m in ("cka", "fsm_loo"):
-            value = known[name, m].value
+            value = known[c.name, m].value
             # infinity says "undefined here", and no number is promised then
             expected = pytest.approx(value, rel=1e-8) if np.isfinite(value) else None
-            assert table[name, m].value == expected
+            assert table[c.name, m].value == expected
 
 
-def test_every_measure_but_fsm_has_a_favourite(measured):
-    assert set(favourites(measured.table())) == {"cka", "cka_debiased", "kta", "fsm_loo", "csm"}
+def test_every_measure_but_fsm_has_a_favourite(data):
+    table = measured(*data, default_candidates(data[0]))
+    assert set(favourites(table)) == {"cka", "cka_debiased", "kta", "fsm_loo", "csm"}
 
 
-def test_errors_on_request(measured):
-    name = measured.candidates[5].name
-    assert measured.table()[name, "cka"].error is None
-    assert measured.table([name])[name, "cka"].error > 0
+def test_the_short_list_has_errors(data):
+    X, y = data
+    some = default_candidates(X)[4:6]
+    assert measured(X, y, some)[some[0].name, "cka"].error is None
+    assert measured(X, y, some, folds=5)[some[0].name, "cka"].error > 0
+    records = gs.rank_kernels(X, y).records
+    assert {r["cka_error"] is not None for r in records if r["score"] is not None} == {True}
+    assert records[-1]["cka_error"] is None
 
 
 def test_values_have_fewer_measures(rng):
     X = rng.normal(size=(40, 2))
-    found = measure(default_candidates(X)[:4], problem_of(X, X[:, 0], task="regression"), Work())
-    assert "cka" in favourites(found.table())
-    assert "fsm_loo" not in favourites(found.table())
-
-
-def test_errors_of_a_regression_are_those_of_the_rest_on_its_own(rng):
-    X = rng.normal(size=(40, 2))
-    y = X[:, 0] + 3.0
-    candidates = default_candidates(X)[:3]
-    measured = measure(candidates, problem_of(X, y, task="regression"), Work())
-    name = candidates[0].name
-    known = measured.table([name])[name, "cka"].folds
-    for f, value in enumerate(known):
-        _, index = measured.moments.without(f)
-        # the samples of the sweep are in the order of its folds: find them by their values
-        z = (y - y.mean()) / y.std()
-        rows = [int(np.argmin(np.abs(z - v))) for v in measured.target.V[index, 1]]
-        direct = gs.cka(gs.Gram(candidates[0].kernel, X[rows]), y[rows], task="regression")
-        assert value == pytest.approx(direct, rel=1e-8)
+    table = measured(X, X[:, 0], default_candidates(X)[:4], task="regression")
+    assert "cka" in favourites(table)
+    assert "fsm_loo" not in favourites(table)
 
 
 class Clock:
@@ -281,8 +269,11 @@ def test_measures_of_many_rows_are_estimates_with_intervals(many):
     assert "the measures, estimated from 16 random draws of 100 rows" in ranking.sampled
     assert "±" in str(ranking).splitlines()[6].split("first check")[-1]
     # without time there is one look at a few rows
-    looked = measure(default_candidates(X)[:2], problem_of(X, y), Work(time_budget=0.0))
-    assert isinstance(looked, Measured)
+    problem = problem_of(X, y)
+    measures = defined(None, problem.task)
+    table = measure(default_candidates(X)[:2], problem, Work(time_budget=0.0), measures)
+    assert table.draws is None
+    assert table.n == FEW_ROWS
 
 
 def test_progress_moves_within_every_stage(many):

@@ -21,7 +21,6 @@ from gramsmith.targets import Target
 Array = npt.NDArray[Any]
 
 FOLDS = 10  # of the jackknife
-SCREENING_FOLDS = 5  # of the jackknife where many candidates are compared
 TOGETHER = 4  # kernels whose sums without a fold are held at a time
 
 

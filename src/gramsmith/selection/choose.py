@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -11,16 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 from gramsmith.arguments import counted
-from gramsmith.cached import cached_property
-from gramsmith.evaluation.advice import about_kernel
-from gramsmith.evaluation.errors import SCREENING_FOLDS, jackknife, left_out_values, values_of
+from gramsmith.evaluation.errors import FOLDS
 from gramsmith.evaluation.estimate import estimate
+from gramsmith.evaluation.evaluate import evaluate
 from gramsmith.evaluation.result import Advice, Cell, Evaluation
-from gramsmith.gram import Gram
 from gramsmith.gram.threads import dense_work
 from gramsmith.measures import Measure, get_measure
-from gramsmith.measures.alignment import ConstantKernelWarning
-from gramsmith.moments import Moments
 from gramsmith.selection import plan as sizes
 from gramsmith.selection.average import Average, average
 from gramsmith.selection.candidates import Candidate
@@ -34,12 +29,12 @@ from gramsmith.selection.samples import Samples
 from gramsmith.selection.task import Task
 from gramsmith.selection.verify import verify
 from gramsmith.selection.work import Work
-from gramsmith.targets import Target, make_target
 
 Array = npt.NDArray[Any]
 
 OF_ONE_OUTPUT = ("fsm",)  # measures that several outputs do not have
 DEFAULT_MEASURES = ("cka", "cka_debiased", "kta", "fsm_loo", "csm", "fsm")
+CODES = ("near-identity", "near-constant")  # remarks on measured kernels that are passed on
 COPIES = 0.1  # share of rows that are copies of others from which it is said,
 COPIED_LEVELS = 20  # if a column has so many different values
 SHORT_LIST = 6  # candidates up to which all are cross-validated
@@ -106,10 +101,21 @@ def choose(problem: Problem, work: Work, *, shown: bool = True) -> Findings:
         if learned is not None:
             candidates, checks = [*candidates, learned.candidate], [*checks, learned.check]
         with work.stage("measures", 101, f"{plan.measure_rows} rows") as stage:
-            measured = measure(candidates, problem, work, stage.reach)
-        liked = favourites(measured.table())
-        short = short_list(candidates, checks, liked)
-        names = [candidates[i].name for i in short]
+            measures = [
+                m for m in defined(problem.measures, task) if shown or not m.favours_identity
+            ]
+            table = measure(candidates, problem, work, measures, reach=stage.reach)
+            short = short_list(candidates, checks, favourites(table))
+            advice: list[Advice] = []
+            if shown:
+                group = [candidates[i] for i in short]
+                detailed = table
+                if table.draws is None:
+                    detailed = measure(group, problem, work, measures, folds=FOLDS)
+                    table = replace(table, cells=table.cells | detailed.cells)
+                names = {c.name for c in group}
+                known = [a for a in detailed.advice if a.code in CODES and a.kernel in names]
+                advice = [*about_copies(samples, task), *known]
         with work.stage("cross-validation", len(short) + 1, counted(len(short), "kernel")) as stage:
             group = [candidates[i] for i in short]
             records = verify(group, [checks[i].alpha for i in short], problem, learned, work, stage)
@@ -135,13 +141,13 @@ def choose(problem: Problem, work: Work, *, shown: bool = True) -> Findings:
             plan=plan,
             candidates=tuple(candidates),
             checks=tuple(checks),
-            measures=measured.table(names if shown else ()),
+            measures=table,
             short=tuple(short),
             results=results,
             order=tuple(order),
             tied=frozenset(tied),
             average=averaged,
-            advice=(*about_copies(samples, task), *measured.advice(names)) if shown else (),
+            advice=tuple(advice),
             taught=taught,
             late=work.time_budget if work.late else None,
             others=others,
@@ -190,99 +196,54 @@ def favourites(table: Evaluation) -> dict[str, str]:
     }
 
 
-@dataclass(frozen=True)
-class Estimated:
-    """The measures of all rows, estimated from random draws of them."""
-
-    evaluation: Evaluation
-
-    def table(self, with_errors: Sequence[str] = ()) -> Evaluation:
-        """Return the measures; all of them have errors."""
-        return self.evaluation
-
-    def advice(self, names: Sequence[str]) -> list[Advice]:
-        """Return remarks on the target and on some candidates."""
-        codes = ("near-identity", "near-constant")
-        return [a for a in self.evaluation.advice if a.code in codes and a.kernel in names]
-
-
-@dataclass(frozen=True)
-class Measured:
-    """The sums of one sweep over all candidates, from which every measure is computed."""
-
-    candidates: Sequence[Candidate]
-    measures: Sequence[Measure]
-    target: Target
-    moments: Moments
-
-    @cached_property
-    def values(self) -> list[list[float | None]]:
-        """The measures of every candidate."""
-        with warnings.catch_warnings():
-            # a constant kernel is mentioned in the advice, once and by name
-            warnings.simplefilter("ignore", ConstantKernelWarning)
-            return values_of(self.moments, self.target, self.measures)
-
-    def table(self, with_errors: Sequence[str] = ()) -> Evaluation:
-        """Return the measures, with jackknife errors for the candidates of some names."""
-        places = [k for k, c in enumerate(self.candidates) if c.name in with_errors]
-        values = self.values
-        if places:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", ConstantKernelWarning)
-                left = left_out_values(self.moments.of(*places), self.target, self.measures)
-        cells = {}
-        for k, c in enumerate(self.candidates):
-            for i, m in enumerate(self.measures):
-                value = values[k][i]
-                cell = Cell(None if value is None or not np.isfinite(value) else value)
-                if k in places:
-                    folds = left[:, places.index(k), i]
-                    folds = np.where(np.isfinite(folds), folds, np.nan)
-                    cell = replace(cell, error=jackknife(folds), folds=folds)
-                cells[c.name, m.name] = cell
-        kernels = {c.name: c.kernel for c in self.candidates}
-        measures = {m.name: m for m in self.measures}
-        return Evaluation(kernels, measures, cells, (), len(self.target.w))
-
-    def advice(self, names: Sequence[str]) -> list[Advice]:
-        """Return remarks on some candidates."""
-        found: list[Advice] = []
-        for k, c in enumerate(self.candidates):
-            if c.name in names:
-                found += about_kernel(c.name, self.moments.of(k), self.target, c.kernel)
-        return found
-
-
 def measure(
     candidates: Sequence[Candidate],
     problem: Problem,
     work: Work,
+    measures: Sequence[Measure],
+    folds: int = 0,
     reach: Callable[[int], None] = lambda percent: None,
-) -> Measured | Estimated:
-    """Return what one sweep over a sample of the rows says of all candidates.
+) -> Evaluation:
+    """Return what measures say of candidates, with jackknife errors if there are folds.
 
-    Measures that are not defined for the task are left out. Those of many rows are estimates for
-    all of them, as far as there is time.
+    Without folds, those of many rows are estimates for all of them, as far as there is time: from
+    random draws, which tell the errors.
     """
-    task, samples, plan = problem.task, problem.samples, problem.plan
-    chosen = defined(problem.measures, task)
-    seconds = 0.2 + 0.05 * len(candidates)
-    if plan.draws and chosen and work.in_time(seconds):
-        return estimate_measures(candidates, problem, work, chosen, reach)
-    size = min(plan.measure_rows, sizes.MEASURE_ROWS) if work.in_time() else sizes.FEW_ROWS
-    rows = task.sample(size, salt=2)
-    fold = task.partition(rows, SCREENING_FOLDS)
-    order = np.argsort(fold, kind="stable")
-    rows, fold = rows[order], fold[order]
-    y, w = task.measured[rows], task.weight_of(rows)
-    target = make_target(y, task=task.measured_as, sample_weight=w)
-    G = Gram(
-        samples.of(candidates).take(rows),
-        engine=work.sweeps,
-        progress=lambda done, total: reach(100 * done // total),
-    )
-    return Measured(candidates, chosen, target, G.moments(target, fold=fold, cross=False))
+    task, plan, cells = problem.task, problem.plan, {}
+    views, y, w = problem.samples.of(candidates), task.measured, task.w
+    if not measures:
+        return Evaluation(dict(zip(views.names, views.kernels, strict=True)), {}, {}, (), task.n)
+    options: dict[str, Any] = {
+        "measures": measures,
+        "task": task.measured_as,
+        "engine": work.sweeps,
+        "random_state": task.seed,
+    }
+    if plan.draws and not folds and work.in_time(0.2 + 0.05 * len(candidates)):
+        if plan.max_samples is not None and plan.max_samples < task.n:
+            rows = task.sample(plan.max_samples, salt=2)
+            views, y, w = views.take(rows), y[rows], task.weight_of(rows)
+        options["rows"] = plan.draws
+        options["pairs"] = 8.0 * plan.draws**2  # 16 draws: nothing is decided by the last digit
+        options["progress"] = lambda done, total: reach(round(100 * done / total))
+        table = estimate(views, None, y, sample_weight=w, **options)
+    else:
+        size = min(plan.measure_rows, sizes.MEASURE_ROWS) if work.in_time() else sizes.FEW_ROWS
+        rows = task.sample(size, salt=2)
+        independent = task.groups is None and task.periods is None
+        table = evaluate(
+            views.take(rows),
+            None,
+            y[rows],
+            sample_weight=task.weight_of(rows),
+            groups=None if independent else task.clusters(rows),
+            folds=folds,
+            **options,
+        )
+    for key, cell in table.cells.items():
+        known = cell.value is not None and np.isfinite(cell.value)
+        cells[key] = cell if known else Cell(None)
+    return replace(table, cells=cells)
 
 
 def defined(measures: Sequence[str | Measure] | None, task: Task) -> list[Measure]:
@@ -290,39 +251,6 @@ def defined(measures: Sequence[str | Measure] | None, task: Task) -> list[Measur
     chosen = [get_measure(m) for m in (DEFAULT_MEASURES if measures is None else measures)]
     of_one = OF_ONE_OUTPUT if task.names and task.classes is None else ()
     return [m for m in chosen if task.target_kind in m.kinds and m.name not in of_one]
-
-
-def estimate_measures(
-    candidates: Sequence[Candidate],
-    problem: Problem,
-    work: Work,
-    measures: Sequence[Measure],
-    reach: Callable[[int], None],
-) -> Estimated:
-    """Return what random draws of the rows say of all candidates on all rows."""
-    task, plan = problem.task, problem.plan
-    views, y, w = problem.samples.of(candidates), task.measured, task.w
-    if plan.max_samples is not None and plan.max_samples < task.n:
-        rows = task.sample(plan.max_samples, salt=2)
-        views, y, w = views.take(rows), y[rows], task.weight_of(rows)
-    table = estimate(
-        views,
-        None,
-        y,
-        measures,
-        rows=plan.draws,
-        pairs=8.0 * plan.draws**2,  # 16 draws: nothing is decided by the last digit
-        task=task.measured_as,
-        sample_weight=w,
-        engine=work.sweeps,
-        random_state=task.seed,
-        progress=lambda done, total: reach(round(100 * done / total)),
-    )
-    cells = {
-        key: cell if cell.value is not None and np.isfinite(cell.value) else Cell(None)
-        for key, cell in table.cells.items()
-    }
-    return Estimated(replace(table, cells=cells))
 
 
 def short_list(

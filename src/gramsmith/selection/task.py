@@ -459,15 +459,6 @@ class Task:
         lost = y is not None and len(np.unique(y[rows])) < len(np.unique(y[order]))
         return None if taken < FEW_GROUPS or lost else np.sort(rows)
 
-    def partition(self, rows: Array, folds: int) -> Array:
-        """Return a fold number for every row, so that all rows are in one; times in a row."""
-        if self.periods is not None:
-            return self._blocks(rows, folds)
-        fold = np.empty(len(rows), dtype=int)
-        for number, (_, test) in enumerate(self.plain_splits(rows, folds)):
-            fold[test] = number
-        return fold
-
     def lesson(self, rows: Array, most: int) -> Array:
         """Return rows to learn from, three in five or so, of many so many; others may judge.
 
