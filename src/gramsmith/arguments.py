@@ -54,11 +54,10 @@ def is_positive(value: Any) -> bool:
 
 
 def is_whole(value: Any, least: int) -> bool:
-    """Return whether a parameter is a whole number from `least` to 2^31."""
-    # numbers past all floats, of which `is_finite` is false, have no int
-    return bool(
-        is_finite(value) and np.ndim(value) == 0 and least <= value < 2**31 and int(value) == value
-    )
+    """Return whether a parameter is a whole number from `least` to 2^31; truth values are none."""
+    if isinstance(value, bool | np.bool_) or np.ndim(value) or not is_finite(value):
+        return False  # numbers past all floats, which are not finite, have no int
+    return bool(least <= value < 2**31 and int(value) == value)
 
 
 def is_missing(value: Any) -> bool:

@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import gramsmith as gs
 from gramsmith.kernels import Fixed, geometry
-from gramsmith.kernels.geometry import feature_distances, feature_products
+from gramsmith.kernels.geometry import feature_distances
 from gramsmith.measures import get_measure
 from gramsmith.targets import make_target
 
@@ -128,12 +128,6 @@ def rows(request, rng, monkeypatch):
     monkeypatch.setattr(geometry, "PRODUCTS", request.param)
     A, B = (sp.random_array((20, 50), density=0.1, rng=rng).tocsr() for _ in range(2))
     return A, B, rng.normal(size=(20, 20))
-
-
-def test_products(rows):
-    A, B, V = rows
-    expected = np.diag(A.toarray().T @ V @ B.toarray())
-    np.testing.assert_allclose(feature_products(A, B, V), expected, atol=1e-12)
 
 
 def test_distances(rows):

@@ -22,7 +22,7 @@ TIE = 1e-10  # relative difference below which two values of a statistic are the
 
 def check_permutations(count: Any, least: int = 0) -> int:
     """Return the number of permutations as an int, or raise."""
-    if isinstance(count, bool) or not is_whole(count, least):
+    if not is_whole(count, least):
         advice = "Use 0 for none." if least == 0 else "Use 500."
         raise ValueError(
             f"Expected n_permutations to be a whole number >= {least} below 2^31, got "

@@ -21,6 +21,10 @@ Array = npt.NDArray[Any]
 # squarings after which an exponential is computed anew: each doubles the relative error
 SQUARINGS = {np.dtype(np.float64): 8, np.dtype(np.float32): 4}
 
+# The power p of the distance in kernels exp(-r^p); a derived class may have other values.
+EXPONENTIALS: dict[type[Kernel], int] = {Gaussian: 2, Laplacian: 1}
+SAME = 1e-14  # relative difference of two length scales that is rounding
+
 # What embeddings may take of the memory budget; beyond, rows are embedded when they are needed.
 SHARE = 0.25
 
@@ -121,9 +125,7 @@ def embed_kernels(
         while (
             stop < min(len(kernels), i + 1 + most)
             and samples[stop] is samples[i]
-            and type(kernel) is type(kernels[stop])
-            and type(kernel) in (Gaussian, Laplacian)  # a derived class may have other values
-            and kernels[stop].is_power_of(kernel, stop - i, E)
+            and _is_power(kernels[stop], kernel, stop - i, E)
         ):
             stop += 1
         member = EmbeddedKernel(kernel, X, reference, E, kernels[i:stop])
@@ -137,3 +139,16 @@ def embed_kernels(
             "Give every view the same rows in the same order."
         )
     return members
+
+
+def _is_power(kernel: Any, wide: Any, squarings: int, E: Embedding) -> bool:
+    """Return whether tiles of `wide`, which embeds samples as E, squared so often are ours."""
+    power = EXPONENTIALS.get(type(wide))
+    if power is None or type(kernel) is not type(wide) or kernel.geometry != wide.geometry:
+        return False
+    # what is exponentiated, and its rounding, double as r^p does
+    if wide.geometry.doublings(E) < squarings * wide.geometry.degree() / power:
+        return False
+    small, large = (np.asarray(k.scale, dtype=float) ** power for k in (kernel, wide))
+    alike = small.shape == large.shape
+    return alike and bool(np.all(np.abs(2.0**squarings * small - large) <= SAME * large))

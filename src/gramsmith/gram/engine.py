@@ -16,14 +16,15 @@ from contextlib import closing
 from copy import copy
 from dataclasses import dataclass, field
 from importlib import import_module
-from typing import Any, Protocol
+from typing import Any
 
 from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import HasMethods, StrOptions
 
 from gramsmith.fingerprint import fingerprint
 from gramsmith.gram.journal import Journal, open_journal
-from gramsmith.gram.plan import MIB, Plan, budget_bytes
+from gramsmith.gram.plan import MIB, budget_bytes
+from gramsmith.gram.sweep import Backward, Forward
 from gramsmith.gram.threads import WAITING, count_workers, one_blas_thread, ordered_map
 
 # bytes of bands in a journal that are replaced by their sum, or four times the sum if that is more
@@ -32,36 +33,7 @@ ROOM = 64 * MIB
 ProgressCallback = Callable[[int, int], None]  # tiles done, tiles in all
 
 
-class Sweep(Protocol):
-    """What an engine is given: sums over tiles, in bands, which can be pickled."""
-
-    @property
-    def plan(self) -> Plan:
-        """The bands."""
-
-    @property
-    def members(self) -> Any:
-        """The kernels with their samples."""
-
-    @property
-    def worker_bytes(self) -> int:
-        """The memory that a worker needs for one band, beside the result."""
-
-    @property
-    def band_bytes(self) -> int:
-        """The memory of the largest result of a band."""
-
-    def band(self, number: int) -> Any:
-        """Return plain arrays, the same wherever and whenever it is called."""
-
-    def start(self) -> Any:
-        """Return the sums of no bands."""
-
-    def add(self, total: Any, number: int, part: Any) -> None:
-        """Add the result of a band to the sums."""
-
-    def finish(self, total: Any) -> Any:
-        """Return what the sums stand for."""
+Sweep = Forward | Backward  # what an engine works off; both can be pickled
 
 
 class Engine:
@@ -282,7 +254,8 @@ def _add_bands(
 ) -> Any:
     """Return the sums of all bands; those under a key of the journal are found and kept there."""
     journal = engine.journal if key is not None else None
-    total, first, stored = task.start(), 0, 0  # bands in the sum, bands whose sum is stored
+    total: Any = task.start()
+    first = stored = 0  # bands in the sum, bands whose sum is stored
     if journal is not None:
         if journal.has_part(f"{key}/sum"):
             first, total = journal[f"{key}/sum"]

@@ -14,10 +14,10 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from gramsmith.arguments import abridged, counted
+from gramsmith.arguments import counted
 from gramsmith.kernels.adapt import default_kernel
 from gramsmith.kernels.base import Kernel
-from gramsmith.kernels.finite import eager
+from gramsmith.kernels.finite import count_samples, eager
 from gramsmith.kernels.precomputed import Precomputed, check_kernel_matrix, rests_on_matrix
 
 Array = npt.NDArray[Any]
@@ -64,7 +64,7 @@ class Views:
     @property
     def n(self) -> int:
         """The number of samples."""
-        return count_rows(self.samples[0])
+        return count_samples(self.samples[0])
 
     @property
     def square(self) -> tuple[bool, ...]:
@@ -94,7 +94,7 @@ class Views:
     def check_lengths(self, n: int) -> None:
         """Raise a ValueError unless every view has n samples, as many as y."""
         for X, square in zip(self.samples, self.square, strict=True):
-            found = count_rows(X)
+            found = count_samples(X)
             if found != n:
                 raise ValueError(
                     f"Expected X and y of the same length, got {found} and {n}: inconsistent "
@@ -202,17 +202,6 @@ def take_rows(X: Any, rows: Any, *, square: bool = False) -> Any:
         part = X[rows]
         return part.compute() if hasattr(part, "compute") else part
     return [X[i] for i in rows]
-
-
-def count_rows(X: Any) -> int:
-    """Return the number of samples in X."""
-    if getattr(X, "shape", None) == ():
-        raise TypeError("Expected samples, one per row, got a scalar. Pass an array or a list.")
-    if not hasattr(X, "shape") and not hasattr(X, "__len__"):
-        raise TypeError(
-            f"Expected samples, one per row, got {abridged(X)}. Pass an array or a list."
-        )
-    return int(X.shape[0] if hasattr(X, "shape") else len(X))
 
 
 def unique_names(names: Sequence[str]) -> list[str]:

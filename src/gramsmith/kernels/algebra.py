@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -20,17 +20,7 @@ from gramsmith.kernels.base import (
     check_blocks,
 )
 from gramsmith.kernels.embedding import Embedding, add, add_named, lend, prefixed, scratch
-from gramsmith.kernels.pointwise import MOST, Formula, PointwiseKernel, Slopes
-
-
-@dataclass(frozen=True)
-class Parts:
-    """The tiles of two kernels, and what their pullbacks can use of them."""
-
-    K1: Any = None
-    s1: Any = None
-    K2: Any = None
-    s2: Any = None
+from gramsmith.kernels.pointwise import MOST, Formula, PointwiseKernel, Slopes, slopes_of
 
 
 class Joined(Kernel):
@@ -72,16 +62,17 @@ class Joined(Kernel):
         # the slopes may be the tiles of the parts, which stay as they are
         K1, s1 = self.k1.tile_and_slopes(a[0], a[0] if a is b else b[0], lend(out.shape, out.dtype))
         K2, s2 = self.k2.tile_and_slopes(a[1], a[1] if a is b else b[1], lend(out.shape, out.dtype))
-        return self.join(K1, K2, out=out), Parts(K1, s1, K2, s2)
+        return self.join(K1, K2, out=out), Slopes((K1, K2), inner=(s1, s2))
 
     def tile_vjp(self, a: Any, b: Any, W: Array, K: Any = None, wants: str = "samples") -> Pullback:
-        parts = K if isinstance(K, Parts) else self.tile_and_slopes(a, b, np.empty_like(W))[1]
+        slopes = slopes_of(self, a, b, W, K)
+        (K1, K2), (s1, s2) = slopes.slope, slopes.inner
         with scratch():
-            W1 = self.passed_on(W, parts.K2)
-            da1, db1, grad1 = self.k1.tile_vjp(a[0], b[0], W1, parts.s1, wants=wants)
+            W1 = self.passed_on(W, K2)
+            da1, db1, grad1 = self.k1.tile_vjp(a[0], b[0], W1, s1, wants=wants)
         with scratch():
-            W2 = self.passed_on(W, parts.K1)
-            da2, db2, grad2 = self.k2.tile_vjp(a[1], b[1], W2, parts.s2, wants=wants)
+            W2 = self.passed_on(W, K1)
+            da2, db2, grad2 = self.k2.tile_vjp(a[1], b[1], W2, s2, wants=wants)
         if wants == "samples":
             check_blocks(self.k1, da1)
             check_blocks(self.k2, da2)
@@ -223,18 +214,11 @@ class FunctionOf(PointwiseKernel, Wrapped):
         np.copyto(out, t)  # the inner slopes may be t, which stays as it is
         return out, replace(self.written_with_slopes(out), inner=inner)
 
-    def _slopes(self, a: Embedding, b: Embedding, W: Array, K: Any) -> Slopes:
-        """Return the slopes that were handed in, or new ones."""
-        if isinstance(K, Slopes):
-            return K
-        found: Slopes = self.tile_and_slopes(a, b, np.empty(W.shape, W.dtype))[1]
-        return found
-
     def diagonal(self, a: Embedding) -> Array:
         return self.value(self.kernel.diagonal(a))
 
     def tile_vjp(self, a: Any, b: Any, W: Array, K: Any = None, wants: str = "samples") -> Pullback:
-        slopes = self._slopes(a, b, W, K)
+        slopes = slopes_of(self, a, b, W, K)
         with scratch():
             V = np.multiply(W, slopes.slope, out=lend(W.shape, W.dtype))
             if slopes.factor != 1.0:
@@ -292,7 +276,7 @@ class Scaled(FunctionOf):
         return np.multiply(t, out.dtype.type(self.scale), out=out), Slopes(t, t, inner=inner)
 
     def tile_vjp(self, a: Any, b: Any, W: Array, K: Any = None, wants: str = "samples") -> Pullback:
-        slopes = self._slopes(a, b, W, K)
+        slopes = slopes_of(self, a, b, W, K)
         grad = {name: float(np.vdot(W, slopes.slope)) for name in self.positive}
         with scratch():
             V = np.multiply(W, W.dtype.type(self.scale), out=lend(W.shape, W.dtype))

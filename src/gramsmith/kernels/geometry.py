@@ -16,7 +16,7 @@ from scipy.spatial.distance import cdist
 
 from gramsmith.kernels.base import Array, Derivatives, Pullback
 from gramsmith.kernels.embedding import STRIP, Embedding, count, fitting, in_strips, lend
-from gramsmith.kernels.pointwise import PointwiseKernel, Slopes
+from gramsmith.kernels.pointwise import PointwiseKernel, slopes_of
 
 # The expansion |a|² + |b|² - 2a'b is wrong by about eps max|x|²; beyond this bound on its error the
 # s of which that is a larger share are computed from differences instead.
@@ -356,25 +356,19 @@ class ChiSquare(Geometry):
         return np.einsum("ij,ij->i", V, u * (2.0 - u)), np.einsum("ij,ij->j", V, -u * (2.0 + u))
 
 
-PRODUCTS = 1 << 20  # of the dense products formed at once
-
-
-def feature_products(A: Any, B: Any, V: Array) -> Array:
-    """Return Σ_ij V_ij a_ik b_jk for every feature k, the diagonal of A'VB, of CSR rows."""
-    At, Bt = sp.csr_array(A.T), sp.csr_array(B.T)
-    both = np.flatnonzero((np.diff(At.indptr) > 0) & (np.diff(Bt.indptr) > 0))
-    total = np.zeros(At.shape[0])
-    step = max(1, PRODUCTS // max(V.shape[0], 1))
-    for start in range(0, len(both), step):
-        rows = both[start : start + step]
-        total[rows] = At[rows].multiply(Bt[rows] @ V.T).sum(axis=1)
-    return total
+PRODUCTS = 1 << 20  # numbers of a dense product that are held at once, 8 MiB
 
 
 def feature_distances(A: Any, B: Any, V: Array) -> Array:
-    """Return Σ_ij V_ij (a_ik - b_jk)² for every feature k."""
-    left, right = V.sum(axis=1) @ A.multiply(A), V.sum(axis=0) @ B.multiply(B)
-    return np.asarray(left + right - 2.0 * feature_products(A, B, V), dtype=np.float64)
+    """Return Σ_ij V_ij (a_ik - b_jk)² for every feature k, of CSR rows."""
+    total = V.sum(axis=1) @ A.multiply(A) + V.sum(axis=0) @ B.multiply(B)
+    At, Bt = sp.csr_array(A.T), sp.csr_array(B.T)
+    both = np.flatnonzero((np.diff(At.indptr) > 0) & (np.diff(Bt.indptr) > 0))
+    step = max(1, PRODUCTS // max(V.shape[0], 1))
+    for start in range(0, len(both), step):
+        some = both[start : start + step]
+        total[some] -= 2.0 * At[some].multiply(Bt[some] @ V.T).sum(axis=1)
+    return np.asarray(total, dtype=np.float64)
 
 
 class PairKernel(PointwiseKernel):
@@ -422,7 +416,7 @@ class PairKernel(PointwiseKernel):
     def tile(self, a: Embedding, b: Embedding, out: Array | None = None) -> Array:
         return self.written_over(self.geometry.pair(a, b, out))
 
-    def tile_and_slopes(self, a: Embedding, b: Embedding, out: Array | None) -> tuple[Array, Any]:
+    def tile_and_slopes(self, a: Embedding, b: Embedding, out: Array) -> tuple[Array, Any]:
         s = self.geometry.pair(a, b, out)
         return s, self.written_with_slopes(s)  # whose values stand in s by then
 
@@ -430,9 +424,7 @@ class PairKernel(PointwiseKernel):
         return np.asarray(self.value(self.geometry.diagonal(a)), dtype=np.float64)
 
     def tile_vjp(self, a: Any, b: Any, W: Array, K: Any = None, wants: str = "samples") -> Pullback:
-        slopes: Slopes = (
-            K if isinstance(K, Slopes) else self.written_with_slopes(self.geometry.pair(a, b))
-        )
+        slopes = slopes_of(self, a, b, W, K)
         by_parameter = self.by_parameter(slopes, W)
         if wants == "parameters" and not self.scales_inputs:
             return None, None, by_parameter

@@ -10,7 +10,7 @@ from gramsmith.kernels.algebra import Wrapped
 from gramsmith.kernels.base import Array, Derivatives, Kernel, Pullback
 from gramsmith.kernels.embedding import Embedding, add, add_named, lend, prefixed, scratch
 from gramsmith.kernels.geometry import CANCELLATION
-from gramsmith.kernels.pointwise import Slopes
+from gramsmith.kernels.pointwise import Slopes, slopes_of
 from gramsmith.kernels.precomputed import reciprocal_root
 from gramsmith.kernels.radial import REACH
 
@@ -92,7 +92,7 @@ class Normalized(DiagonalKernel):
         return (np.asarray(a[1]) > 0).astype(np.float64)
 
     def tile_vjp(self, a: Any, b: Any, W: Array, K: Any = None, wants: str = "samples") -> Pullback:
-        found = K if isinstance(K, Slopes) else self.tile_and_slopes(a, b, np.empty_like(W))[1]
+        found = slopes_of(self, a, b, W, K)
         with scratch():
             V = np.multiply(W, found.slope, out=lend(W.shape, W.dtype))
             ca, cb = V @ b[1], V.T @ a[1]
@@ -111,9 +111,6 @@ class Normalized(DiagonalKernel):
         squared = U.multiply(U) if hasattr(U, "multiply") else U * U
         c = self.from_diagonal(np.asarray(squared.sum(axis=1)).ravel())
         return U.multiply(c[:, None]).tocsr() if hasattr(U, "multiply") else U * c[:, None]
-
-    def formula(self) -> str:
-        return f"Normalized({self.kernel.formula()})"
 
 
 class GaussianOf(DiagonalKernel):

@@ -21,8 +21,7 @@ BOUNDS = (1e-5, 1e5)  # of positive parameters, as in scikit-learn
 
 def is_whole_number(name: str, value: Any, least: int) -> str | None:
     """Return what a parameter should have been, None if it is a whole number, at least `least`."""
-    whole = is_whole(value, least) and not isinstance(value, bool)
-    return None if whole else f"a whole number {name} >= {least} below 2^31"
+    return None if is_whole(value, least) else f"a whole number {name} >= {least} below 2^31"
 
 
 class unless_argument(property):

@@ -222,13 +222,22 @@ class Slopes:
     """What the derivatives of a tile need of its computation.
 
     The slope by s is `factor` times `slope`; s is None where the formula has no parameters; `inner`
-    is the same of the kernel inside, or what that returned.
+    is the same of the kernel inside, or what that returned. Of two kernels that are joined `slope`
+    has both tiles, and `inner` both of these.
     """
 
-    slope: Array
+    slope: Any
     s: Array | None = None
     factor: float = 1.0
     inner: Any = None
+
+
+def slopes_of(kernel: Kernel, a: Any, b: Any, W: Array, K: Any) -> Slopes:
+    """Return the slopes that `tile_vjp` was handed as K, or new ones."""
+    if isinstance(K, Slopes):
+        return K
+    found: Slopes = kernel.tile_and_slopes(a, b, np.empty(W.shape, W.dtype))[1]
+    return found
 
 
 def compilable(x: Array) -> bool:

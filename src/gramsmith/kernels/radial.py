@@ -9,7 +9,6 @@ import numpy as np
 from gramsmith.arguments import abridged, is_number, is_positive
 from gramsmith.kernels import pointwise as formulas
 from gramsmith.kernels.base import Array, Derivatives
-from gramsmith.kernels.embedding import Embedding
 from gramsmith.kernels.geometry import (
     ChiSquare,
     Geometry,
@@ -27,12 +26,6 @@ MATERN: dict[float, tuple[Formula, tuple[float, ...]]] = {
 }
 
 REACH = 40.0  # exp(-s) of a larger s is below the rounding of 1
-
-
-def _is_share(small: Any, large: Any, parts: float) -> bool:
-    """Return whether `small` is `large` / `parts`, but for rounding."""
-    a, b = np.asarray(small, dtype=float), np.asarray(large, dtype=float)
-    return a.shape == b.shape and bool(np.all(np.abs(parts * a - b) <= 1e-14 * b))
 
 
 class Radial(PairKernel):
@@ -88,12 +81,6 @@ class Gaussian(Radial):
         # With this scale s = |x - z|² / 2l², and the kernel is exp(-s) without another pass.
         return np.sqrt(2.0) * np.asarray(self.length_scale)
 
-    def is_power_of(self, other: Gaussian, squarings: int, E: Embedding) -> bool:
-        """Return whether tiles of `other`, which embeds samples as E, squared so often are ours."""
-        exact = self.geometry.doublings(E) >= squarings
-        scales = np.square(self.scale), np.square(other.scale)
-        return bool(exact) and _is_share(*scales, 2.0**squarings)
-
 
 class Laplacian(Radial):
     r"""The Laplacian (exponential) kernel of the l1 or the l2 distance.
@@ -125,14 +112,6 @@ class Laplacian(Radial):
     @property
     def geometry(self) -> Geometry:  # type: ignore[override]
         return Minkowski() if self.norm == "l1" else SquaredEuclidean(cusp=True)
-
-    def is_power_of(self, other: Laplacian, squarings: int, E: Embedding) -> bool:
-        """Return whether tiles of `other`, which embeds samples as E, squared so often are ours."""
-        if other.norm != self.norm:
-            return False
-        doublings = squarings if self.norm == "l1" else 2 * squarings  # |x - z|² grows by 4
-        exact = self.geometry.doublings(E) >= doublings
-        return bool(exact) and _is_share(self.scale, other.scale, 2.0**squarings)
 
     @property
     def pointwise(self) -> Formula | None:  # type: ignore[override]

@@ -24,9 +24,9 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from gramsmith.arguments import check_params
 from gramsmith.gram import ENGINES, Engine, SharesEngine, as_engine
 from gramsmith.gram.threads import dense_work
-from gramsmith.gram.views import Views, count_rows, take_rows
+from gramsmith.gram.views import Views, take_rows
 from gramsmith.kernels import Kernel
-from gramsmith.kernels.finite import checked_data
+from gramsmith.kernels.finite import checked_data, count_samples
 from gramsmith.kernels.symbolic import refuse_symbols
 from gramsmith.learning.ascent import BROKEN_OFF, FEW_ITERATIONS, ITERATIONS
 from gramsmith.learning.cross_fit import (
@@ -448,14 +448,14 @@ class Learner(SharesEngine, BaseEstimator):
         self, X: Any, y: Any, sample_weight: Any, groups: Any
     ) -> tuple[Samples, Folds, int, Any]:
         """Return the rows that count, their folds, a seed for these, and what draws the rest."""
-        n = X.n if isinstance(X, Views) else count_rows(X)
+        n = X.n if isinstance(X, Views) else count_samples(X)
         w = normalised_weights(check_weights(sample_weight, n))
         groups, rows, given = check_groups(groups, n), np.flatnonzero(w), X
         y = y if sp.issparse(y) else as_given(y)
-        if count_rows(y) != n:
+        if count_samples(y) != n:
             raise ValueError(
-                f"Expected X and y of the same length, got {n} and {count_rows(y)}: inconsistent "
-                "numbers of samples."
+                f"Expected X and y of the same length, got {n} and {count_samples(y)}: "
+                "inconsistent numbers of samples."
             )
         if len(rows) < n:
             X, y = self._take(X, rows), y[rows]

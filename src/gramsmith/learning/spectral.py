@@ -16,9 +16,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from gramsmith.arguments import counted
 from gramsmith.gram import Gram
-from gramsmith.gram.views import count_rows, take_rows
+from gramsmith.gram.views import take_rows
 from gramsmith.kernels import Composed, Kernel, Linear, LinearMap, default_kernel
-from gramsmith.kernels.finite import as_stored, checked_data
+from gramsmith.kernels.finite import as_stored, checked_data, count_samples
 from gramsmith.kernels.maps import SampleMap
 from gramsmith.kernels.precomputed import is_precomputed, rests_on_matrix
 from gramsmith.learning.cross_fit import ROWS, Matrix, subsample
@@ -452,9 +452,9 @@ class SpectralAligner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner
         kept = path.kept(self.keep_)
         self.threshold_, self.held_out_ = path.threshold, path.held_out
         self.eigenvalues_, self.alphas_ = path.values[kept], path.weights(self.keep_)[kept]
-        if self._is_pairwise() and len(samples.rows) < count_rows(samples.given):
+        if self._is_pairwise() and len(samples.rows) < count_samples(samples.given):
             # new rows have a column for every sample, of weight zero or not
-            coef = scattered(path.coef, samples.rows, count_rows(samples.given))
+            coef = scattered(path.coef, samples.rows, count_samples(samples.given))
             path = replace(path, samples=samples.given, coef=coef)
         self.kernel_ = path.kernel(self.keep_)
 

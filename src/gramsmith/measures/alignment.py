@@ -97,27 +97,20 @@ def unbiased_inner(sums: Sums) -> Scalar:
 def unbiased_square(sums: Sums) -> Scalar:
     """<UK, UK>."""
     t, w = sums.target, sums.target.w
-    n, w2 = t.n, w * t.row_weights
-    hollow = sums.square() - sums.scalar(float(w2 @ sums.d**2), delta=2.0 * w2 * sums.d)
-    if t.weighted:
-        R = sums.r - t.row_weights * sums.d
-        both = additive_part(R, t)
-        slope = -2.0 * w * both
-        fitted = sums.scalar(-float(w @ (both * R)), np.outer(slope, t.e), -slope * t.row_weights)
-        return hollow + fitted
-    s = sums.total(hollow=True)
-    rows = sums.row_square(hollow=True) * (2.0 / (n - 2.0))
-    return hollow - rows + s * s * (1.0 / ((n - 1.0) * (n - 2.0)))
+    w2 = w * t.row_weights
+    R = sums.r - t.row_weights * sums.d
+    both = additive_part(R, t)
+    slope = -2.0 * w * both
+    value = sums.moments.squares[0, 0] - w2 @ sums.d**2 - w @ (both * R)
+    delta = -slope * t.row_weights - 2.0 * w2 * sums.d
+    return sums.scalar(value, np.outer(slope, t.e), delta, nu=1.0)
 
 
 def unbiased_target_square(t: Target) -> float:
     """<UT, UT>, from the centred target as above."""
-    n, diag, w2 = t.n, t.centred_diagonal, t.w * t.row_weights
-    total, square = float(t.w @ diag), float(w2 @ diag**2)
-    hollow = t.norm(t.M_centred) ** 2 - square
-    if t.weighted:
-        return hollow + float(w2 @ (diag * additive_part(-t.row_weights * diag, t)))
-    return hollow - 2.0 / (n - 2.0) * square + total**2 / ((n - 1.0) * (n - 2.0))
+    diag, w2 = t.centred_diagonal, t.w * t.row_weights
+    both = additive_part(-t.row_weights * diag, t)
+    return t.norm(t.M_centred) ** 2 + float(w2 @ (diag * (both - diag)))
 
 
 def additive_part(R: Array, target: Target) -> Array:
@@ -177,12 +170,8 @@ def kernel_products(moments: Moments, target: Target, projection: str = "plain")
             f"Expected at least 4 samples for debiased alignment, got {n:g}. Add samples."
         )
     R = R - target.row_weights * moments.d
-    s = R @ w
     G = G - (moments.d * w * target.row_weights) @ moments.d.T
-    if target.weighted:
-        return np.asarray(G - (additive_part(R, target) * w) @ R.T)
-    rows = 2.0 / (n - 2.0) * (R * w) @ R.T
-    return np.asarray(G - rows + np.outer(s, s) / ((n - 1.0) * (n - 2.0)))
+    return np.asarray(G - (additive_part(R, target) * w) @ R.T)
 
 
 def target_products(moments: Moments, target: Target, projection: str = "plain") -> Array:

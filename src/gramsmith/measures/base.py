@@ -99,19 +99,17 @@ class Sums:
         """Return Σ w_i w_j B_ij²."""
         return self.scalar(float(self.moments.squares[0, 0]), nu=1.0)
 
-    def row_square(self, hollow: bool = False) -> Scalar:
-        """Return Σ w_i r_i², of the row sums without the diagonal if `hollow`."""
-        w, own = self.target.w, self.target.row_weights
-        r = self.r - own * self.d if hollow else self.r
-        A = np.outer(2.0 * w * r, self.target.e) if self.derivative else None
-        return self.scalar(float(w @ r**2), A, -2.0 * w * own * r if hollow else None)
+    def row_square(self) -> Scalar:
+        """Return Σ w_i r_i²."""
+        w = self.target.w
+        A = np.outer(2.0 * w * self.r, self.target.e) if self.derivative else None
+        return self.scalar(float(w @ self.r**2), A)
 
-    def total(self, hollow: bool = False) -> Scalar:
-        """Return Σ w_i r_i, of the row sums without the diagonal if `hollow`."""
-        w, own = self.target.w, self.target.row_weights
-        r = self.r - own * self.d if hollow else self.r
+    def total(self) -> Scalar:
+        """Return Σ w_i r_i."""
+        w = self.target.w
         A = np.outer(w, self.target.e) if self.derivative else None
-        return self.scalar(float(w @ r), A, -w * own if hollow else None)
+        return self.scalar(float(w @ self.r), A)
 
     def plain_inner(self, contrast: Array) -> Scalar:
         """Return <K, V contrast V'> of the kernel matrix itself."""

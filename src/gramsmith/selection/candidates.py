@@ -16,9 +16,10 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import ParameterGrid
 
 from gramsmith import kernels as gk
-from gramsmith.gram.views import count_rows, take_rows, unique_names
+from gramsmith.gram.views import take_rows, unique_names
 from gramsmith.kernels import as_kernel, check_kernel_matrix
 from gramsmith.kernels.base import Kernel
+from gramsmith.kernels.finite import count_samples
 from gramsmith.learning import TransformLearner
 from gramsmith.measures.base import Undefined
 from gramsmith.report.words import number
@@ -218,7 +219,7 @@ def named_candidates(
             found += _defaults_of_view(seen[view], view, views[:given], random_state)
         elif is_matrix(kernel):
             K = check_kernel_matrix(np.asarray(kernel), psd="ignore")  # `read` warns
-            n = count_rows(views[0])
+            n = count_samples(views[0])
             if len(K) != n:
                 raise ValueError(f"Expected a matrix of {n} samples, got shape {K.shape}.")
             label = name or f"matrix {i}"

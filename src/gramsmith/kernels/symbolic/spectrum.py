@@ -121,9 +121,6 @@ class Spectrum(SequenceKernel):
             U.data[:] = 1.0
         return U
 
-    def weighted(self, counts: Any, which: int) -> Any:
-        return counts
-
 
 class Mismatch(SequenceKernel):
     r"""The (k, m)-mismatch kernel: substrings of length k that agree up to m symbols.
@@ -211,9 +208,6 @@ class Mismatch(SequenceKernel):
         known, which = numbered(codes, first, k, A)
         counts = count_matrix(row, which, (len(strings), len(known)))
         return sp.csr_array(counts @ neighbours(known, A, k, m))
-
-    def weighted(self, counts: Any, which: int) -> Any:
-        return counts
 
     def options(self, a: Embedding, b: Embedding, which: int) -> tuple[Any, ...]:
         A = int(a[1][0]) if len(a[1]) else 1
