@@ -1,6 +1,6 @@
 """
-A kernel, a forest, boosting and a line
-=======================================
+Kernels, a forest, boosting and a linear model
+==============================================
 
 Which method suits this table? Other estimators are cross-validated in the folds of the kernels,
 with the same score and the same paired test. In the first of two tables the relation is smooth, in

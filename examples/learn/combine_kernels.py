@@ -1,6 +1,6 @@
 """
-Weigh a bank of kernels
-=======================
+Weights of several kernels (multiple kernel learning)
+=====================================================
 
 :class:`~gramsmith.KernelCombination` finds the non-negative weights of a list of kernels whose
 sum aligns best with the labels, from one pass over the data that keeps only inner products

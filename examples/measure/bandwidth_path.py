@@ -1,9 +1,9 @@
 """
-A whole path of bandwidths for the price of one
-===============================================
+A whole path of bandwidths in the time of one
+=============================================
 
-How wide should a Gaussian kernel be? :func:`~gramsmith.bandwidth_path` measures sixteen widths
-for little more than the price of one: squaring a Gaussian kernel doubles its exponent, so one
+How wide should a Gaussian kernel be? :func:`~gramsmith.bandwidth_path` measures sixteen widths in
+little more than the time of one: squaring a Gaussian kernel doubles its exponent, so one
 exponential serves all of them. The cross-validated error of a support vector machine, which takes
 eighty fits, is drawn beside it.
 """

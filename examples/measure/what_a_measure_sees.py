@@ -1,6 +1,6 @@
 """
-What a measure sees
-===================
+What kernel alignment (CKA) measures
+====================================
 
 A kernel is good for a set of labels if samples of one class resemble each other more than they
 resemble the others. The pictures show how similar 178 wines are, ordered by their three growers,

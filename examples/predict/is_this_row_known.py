@@ -1,9 +1,9 @@
 """
-Is this row known, and what does the answer rest on
-===================================================
+Novel rows, and explanations of a prediction
+============================================
 
-A model answers whatever it is asked. Whether a row is like those it knows, and which of them
-decide, it can say too.
+A model predicts any row, also one unlike all of its training rows. It can also report how novel a
+row is, and which training rows and columns decide a prediction.
 """
 
 # %%

@@ -1,6 +1,6 @@
 """
-Every regulariser for the price of one
-======================================
+All regularisers of ridge regression from one decomposition
+===========================================================
 
 The error of ridge regression on a sample that was left out has a closed form. One
 eigendecomposition gives it for every regulariser, so :class:`~gramsmith.KernelRidgeRegressor`

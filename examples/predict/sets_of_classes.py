@@ -1,9 +1,9 @@
 """
-Which classes can it be
-=======================
+Sets of classes (conformal prediction)
+======================================
 
-A single answer hides its doubt. A set of classes shows it: the true class is in the set with a
-probability that holds in each class, however rare.
+A set of classes shows how sure a prediction is: the true class is in the set with a given
+probability, which holds in each class, however rare.
 """
 
 # %%

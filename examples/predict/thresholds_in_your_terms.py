@@ -2,9 +2,9 @@
 Thresholds in your own terms
 ============================
 
-Whom to call? Not a probability of one half decides that, but how many calls can be made and how
-many of them should be right. :class:`~gramsmith.ThresholdTable` has both, from rows that had no
-part in the choice of the model.
+Whom should we call? That depends on how many calls can be made and how many of them should be
+right, not on a probability of one half. :class:`~gramsmith.ThresholdTable` has both, from rows
+that had no part in the choice of the model.
 """
 
 # %%

@@ -2,8 +2,8 @@
 Intervals whose width follows the row
 =====================================
 
-Noise is seldom the same everywhere. An interval of one width is then too wide here and too narrow
-there, and right only on average.
+Noise is seldom the same everywhere. An interval of one width is then too wide for some rows and
+too narrow for others.
 """
 
 # %%
