@@ -226,6 +226,11 @@ def cases():
         read("codes", [4, 6, 8, "rotary"], a="category"),
         refused("too-large", [*NUMBERS[:-1], "1e999"], "row 2[34].*finite number"),
         read("underscores", ["1_000", "2_000"], a="category"),
+        read(
+            "texts-as-spreadsheets-are-told",
+            rows(["a", "b"], NUMBERS, ['"=""02134"""', '"=""10001"""']),
+            b=["02134", "10001"],
+        ),
         # gaps
         read(
             "gaps",
@@ -349,6 +354,12 @@ def columns():
 
     gaps = ["-", "--", "—", ".", "N.A.", "k.A.", "unknown", "nil", "(blank)", "#VALUE!", "#DIV/0!"]
     gaps += ["Unknown", "NIL", "n/a", "#REF!", "…", "unbekannt", "keine Angabe", "okänd", "inconnu"]
+    gaps += ["N.A", "na.", "n. a.", "k. A.", "n.v.", "o. A.", "fehlt", "nicht bekannt", "n.c."]
+    gaps += ["non renseigné", "non disponible", "ingen uppgift", "uppgift saknas", "no data", "TBC"]
+    gaps += ["-----", "–––", "_", "??", "/", "**", "$ -", "- €", "€ –", "-%", "0000-00-00"]
+    # the errors of workbooks in German, French and Swedish, of LibreOffice, and of C
+    gaps += ["#NV", "#WERT!", "#BEZUG!", "#VALEUR!", "#SAKNAS!", "#VÄRDEFEL!", "#DIVISION/0!"]
+    gaps += ["########", "#ERROR!", "Err:502", "1.#QNAN", "-1.#IND"]
     found = [gap(word) for word in gaps]
     found += [
         Column("percent with a dash", ["45%", "-", "7.5%", "12%"], values=[45, NAN, 7.5, 12]),
@@ -398,6 +409,37 @@ def columns():
         Column("degrees", ["21,5 °C", "-3,0 °C"], values=[21.5, -3]),
         Column("speed", ["120 km/h", "50 km/h"], values=[120, 50]),
         Column("two units", ["5 kg", "700 mg", "8 kg", "9 kg"], words="one unit"),
+        Column("days", ["1 day", "5 days", "12 days"], values=[1, 5, 12]),
+        Column("Tage", ["5 Tage", "6,5 Tage", "12 Tage"], values=[5, 6.5, 12]),
+        Column("weeks", ["1 week", "5 weeks", "12 Weeks"], values=[1, 5, 12]),
+        Column("seconds", ["5s", "16s", "7.5s"], values=[5, 16, 7.5]),
+        Column("Std.", ["5 Std.", "16 Std."], values=[5, 16]),
+        Column("grams and kilos", ["500 g", "1.5 kg"], words="one unit"),
+        Column("power", ["74 bhp", "103.52 bhp", "88 bhp"], values=[74, 103.52, 88]),
+        Column("engines", ["1248 CC", "998 CC"], values=[1248, 998]),
+        Column("rents", ["12,50 €/m²", "9,00 €/m²"], values=[12.5, 9]),
+        Column("blood", ["93 mg/dL", "110 mg/dL", "-"], values=[93, 110, NAN]),
+        Column("hours of flats", ["5h", "6h", "12h"], values=[5, 6, 12]),
+        Column("stars of five", ["4.5/5", "3/5", "2.5/5"], values=[4.5, 3, 2.5]),
+        Column("houses", ["12", "14", "12 A", "14 A"], "category"),
+        Column("two words", ["5 apples", "6 pears", "7 apples"], "category"),
+        Column("percent in words", ["5 percent", "6.5 percent"], values=[5, 6.5]),
+        Column("tusen kronor", ["12 tkr", "3,5 tkr"], values=[12e3, 3.5e3]),
+        Column("miljoner", ["12 MSEK", "3,5 MSEK"], values=[12e6, 3.5e6]),
+        Column("TEUR", ["12,5 TEUR", "3 TEUR"], values=[12.5e3, 3e3]),
+        Column("milliards", ["1,5 Md€", "3 Md€"], values=[1.5e9, 3e9]),
+        Column("dollars in millions", ["$300m", "$1.2B", "$5K"], values=[300e6, 1.2e9, 5e3]),
+        Column("Billion", ["1.5 Billion", "2 Million"], values=[1.5e9, 2e6]),
+        Column("Lac", ["₹1.5 Lakh", "₹ 2 Lacs", "₹ 1 Crore"], values=[1.5e5, 2e5, 1e7]),
+        Column("rupees only", ["₹ 1,50,000/-", "₹ 99/-"], values=[150000, 99]),
+        Column("rupees of thousands", ["Rs. 1,500/-", "Rs. 99/-"], values=[1500, 99]),
+        Column("dollars of thousands", ["$1,200", "$85"], values=[1200, 85]),
+        Column("kronor of thousands", ["1.234:-", "99:-"], values=[1234, 99]),
+        Column("euros of thousands", ["1.234 €", "99 €"], values=[1234, 99]),
+        Column("accounting", ["$ 1,234.56", "$ -", "$ (12.00)"], values=[1234.56, NAN, -12]),
+        # marks beside
+        Column("footnotes", ["5.2*", "6.1", "7**", "8.5[1]", "9†"], values=[5.2, 6.1, 7, 8.5, 9]),
+        Column("about", ["~5.5", "6.5", "≈ 7", "ca. 8"], values=[5.5, 6.5, 7, 8]),
         # grouping
         Column("US", ["1,234,567.89", "20.5"], values=[1234567.89, 20.5]),
         Column("German", ["1.234.567,89", "20,5"], values=[1234567.89, 20.5]),
@@ -455,6 +497,15 @@ def columns():
         Column("with seconds", ["08:30:10", "17:05:00"], values=[30610, 61500]),
         Column("with fractions", ["08:30:10.25", "17:05:00.5"], values=[30610.25, 61500.5]),
         Column("AM", ["8:30 AM", "12:05 am", "5:05p.m."], values=[30600, 300, 61500]),
+        Column("Uhr", ["14:30 Uhr", "8:05 Uhr"], values=[52200, 29100]),
+        Column("heures", ["14h30", "8h05"], values=[52200, 29100]),
+        Column("durations", ["36:30", "24:00", "8:15"], values=[131400, 86400, 29700]),
+        Column(
+            "durations of pandas",
+            ["1 days 02:30:00", "0 days 00:00:03.700000", "-1 days +23:00:00"],
+            values=[95400, 3.7, -3600],
+        ),
+        Column("durations of Python", ["1 day, 2:30:00", "3:30:00"], values=[95400, 12600]),
         Column("no hour", ["8:30 AM", "13:05 PM", "5:05 PM"], "category"),
         Column(
             "offset",
@@ -486,6 +537,72 @@ def columns():
             "date",
             [MARCH + 57900, MARCH + 14 * DAY + 1800],
         ),
+        Column(
+            "German weekdays", ["Mo, 11.03.2024", "Di, 12.03.2024"], "date", [MARCH, MARCH + DAY]
+        ),
+        Column(
+            "German clock",
+            ["11.03.2024, 14:30 Uhr", "12.03.2024, 0:00 Uhr"],
+            "date",
+            [MARCH + 52200, MARCH + DAY],
+        ),
+        Column(
+            "French ordinals",
+            ["1er mars 2024", "lundi 11 mars 2024"],
+            "date",
+            [MARCH - 10 * DAY, MARCH],
+        ),
+        Column(
+            "French unaccented", ["11 aout 2024", "3 fevrier 2024"], "date", [MARCH + 153 * DAY]
+        ),
+        Column(
+            "French clock",
+            ["11/03/2024 à 14h30", "25/03/2024 00h00"],
+            "date",
+            [MARCH + 52200, MARCH + 14 * DAY],
+        ),
+        Column(
+            "Swedish den", ["den 11 mars 2024", "1 maj 2024"], "date", [MARCH, MARCH + 51 * DAY]
+        ),
+        Column(
+            "Swedish clock",
+            ["2024-03-11 kl. 14.30", "2024-03-12 00:00"],
+            "date",
+            [MARCH + 52200, MARCH + DAY],
+        ),
+        Column(
+            "US ordinals", ["March 11th, 2024", "March 12th, 2024"], "date", [MARCH, MARCH + DAY]
+        ),
+        Column(
+            "UK ordinals", ["11th March 2024", "12th of March 2024"], "date", [MARCH, MARCH + DAY]
+        ),
+        Column(
+            "US weekdays",
+            ["Monday, March 11, 2024", "Tuesday, March 12, 2024"],
+            "date",
+            [MARCH, MARCH + DAY],
+        ),
+        Column(
+            "mail",
+            ["Mon, 11 Mar 2024 14:30:00 GMT", "Tue, 12 Mar 2024 14:30:00 +0100"],
+            "date",
+            [MARCH + 52200, MARCH + DAY + 48600],
+        ),
+        Column(
+            "named zones",
+            ["2024-03-11 14:30:00 CET", "2024-03-12 14:30:00 EST"],
+            "date",
+            [MARCH + 48600, MARCH + DAY + 70200],
+        ),
+        Column(
+            "months of years", ["2024-03", "2024-05"], "date", [MARCH - 10 * DAY, MARCH + 51 * DAY]
+        ),
+        Column("month, year", ["03/2024", "05/2024"], "date", [MARCH - 10 * DAY, MARCH + 51 * DAY]),
+        Column("Mar-24", ["Mar-24", "May-24"], "date", [MARCH - 10 * DAY, MARCH + 51 * DAY]),
+        Column(
+            "März 2024", ["März 2024", "Mai 2024"], "date", [MARCH - 10 * DAY, MARCH + 51 * DAY]
+        ),
+        Column("no months", ["Windows 98", "Windows 95", "Office 97"], "category"),
         Column("slashes", ["2024/03/11", "2024/03/12"], "date", [MARCH, MARCH + DAY]),
         Column("which day", ["3/4/2024", "5/6/2024"], words="day first"),
         Column(

@@ -242,8 +242,10 @@ def is_text(kind: Any) -> bool:
 
 
 def _word(word: Any) -> str | None:
-    text = None if _absent(word) else str(word).strip()
-    return None if text is None or is_missing(text) else text
+    text = "" if _absent(word) else str(word).strip()
+    if text.startswith('="') and text.endswith('"'):  # a text, as spreadsheets are told
+        text = text[2:-1]
+    return None if is_missing(text) else text
 
 
 def _texts(column: Any) -> Array:

@@ -287,7 +287,7 @@ def _written_numbers(
     if not known:
         return None
     if all(clock_of(word) is not None for word in known):
-        note = _joined(seen.note, "times of day, in seconds")
+        note = _joined(seen.note, "times, in seconds")
         return _spared(replace(seen, kind="number", style="clock", note=note), counts, known)
     if date_style(known)[1] == []:
         return None  # 11.03.24 is no number

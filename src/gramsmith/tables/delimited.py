@@ -20,7 +20,7 @@ import numpy as np
 from gramsmith.tables.convert import Cells, canonical, parted_names, plain
 from gramsmith.tables.decide import ROW_NAMES, TableFacts, nearest
 from gramsmith.tables.streams import Array, DataError, Limits, read_bytes, short, text_lines
-from gramsmith.tables.words import CODE, MISSING, UNKNOWN, Style
+from gramsmith.tables.words import CODE, MISSING, Style, is_unknown
 
 DELIMITERS = ",;\t|"
 SPELLINGS = sorted({form for w in MISSING for form in (w, w.upper(), w.capitalize(), w.title())})
@@ -157,7 +157,8 @@ def _typed(column: Any, name: str) -> Array:
     # blanks around the cells, or words such as - that mean a missing one among numbers
     coded = column.dictionary_encode().combine_chunks()
     words = pc.utf8_trim_whitespace(coded.dictionary)
-    unknown = pc.is_in(pc.utf8_lower(words), pa.array(sorted(UNKNOWN)))
+    odd = words.filter(pc.invert(pc.match_substring_regex(words, r"\d"))).to_pylist()
+    unknown = pc.is_in(words, pa.array([word for word in odd if is_unknown(word)], pa.string()))
     values = None if pc.all(unknown).as_py() else _cast(pc.if_else(unknown, None, words))
     if values is None:
         return plain(coded, name).values
