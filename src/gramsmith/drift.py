@@ -63,7 +63,7 @@ class ColumnDrift:
 
 @dataclass(frozen=True)
 class DriftResult:
-    """Whether new rows come from where the old ones came from, and which columns differ.
+    """Whether new rows have the distribution of old ones, and which columns differ.
 
     Parameters
     ----------
@@ -176,7 +176,7 @@ def drift_test(
     n_permutations: int | None = None,
     random_state: Any = None,
 ) -> DriftResult:
-    """Test whether new rows come from where the old ones came from, column by column.
+    """Test whether new rows have the distribution of old ones, column by column.
 
     Each column, encoded as `TableEncoder` does, and all of them together are tested by
     `two_sample_test`; the p-values are adjusted by Holm's method.

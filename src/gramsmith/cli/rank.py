@@ -67,7 +67,9 @@ MOST_COLUMNS, WIDE = 26, 24  # columns of a table that are shown, and the width 
     help="Folder for report.html, ranking.csv, ranking.json, model.safetensors, run.json.",
 )
 @click.option("--scoring", metavar="NAME", help="The score that decides, by scikit-learn's name.")
-@click.option("--cv", type=click.IntRange(2), metavar="K", help="Folds of the cross-validation.")
+@click.option(
+    "--cv", type=click.IntRange(2), metavar="K", help="Folds of the cross-validation (5)."
+)
 @click.option("--groups", metavar="COL", help="Column of groups that are never split over folds.")
 @click.option(
     "--horizon",

@@ -109,7 +109,7 @@ def estimate(
         13 seconds on two cores for a Gaussian of ten columns; or 1024 draws of 4096 samples. There
         are never fewer than 16 draws.
     target, task, sample_weight
-        See `gramsmith.targets.make_target`.
+        See `gramsmith.targets.make_target`; default "auto", "auto" and equal weights.
     memory, n_jobs, engine, dtype
         See `Gram`.
     resume : path or Journal, optional

@@ -86,8 +86,8 @@ def evaluate(
         its weight: what is tested is whether both are independent of the samples, so that weights
         which depend on the samples count as a relation.
     target, task, sample_weight
-        See `gramsmith.targets.make_target`. `target` is T in every measure that has one, as in
-        `kta`, `cka` and `hsic`; FSM, CSM and MMD have none.
+        See `gramsmith.targets.make_target`; default "auto", "auto" and equal weights. `target` is T
+        in every measure that has one, as in `kta`, `cka` and `hsic`; FSM, CSM and MMD have none.
     groups : array of shape (n,), optional
         Samples of one group, such as several visits of a patient, are left out together for the
         errors and shuffled together for p-values, for which they must share their target.

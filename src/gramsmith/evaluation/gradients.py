@@ -56,7 +56,7 @@ def value_and_gradient(
     inputs : bool, default=False
         Whether the derivative by the samples is wanted too, as "X".
     target, task, sample_weight
-        See `gramsmith.targets.make_target`.
+        See `gramsmith.targets.make_target`; default "auto", "auto" and equal weights.
     memory, n_jobs, engine, dtype
         See `Gram`.
 

@@ -154,8 +154,8 @@ def two_sample_test(
 
     .. math:: MMD^2 = \overline{k(x, x')} + \overline{k(y, y')} - 2\,\overline{k(x, y)}
 
-    over different x, x' and y, y'. Several bandwidths are tried and their least p-value is
-    compared with that of shuffled samples, so that nobody has to pick one and the level holds.
+    over different x, x' and y, y'. Several bandwidths are tried and their smallest p-value is
+    compared with that of shuffled samples, so that none has to be chosen and the level holds.
 
     Parameters
     ----------
@@ -166,7 +166,7 @@ def two_sample_test(
         "auto": 7 Gaussians from half the 5 % quantile of all distances to twice the 95 % quantile;
         for texts, normalised spectra of 1 to 4 letters. Scale columns of different units before.
     n_permutations : int, default=500
-        Number of shuffles; the least p-value is 1 / (n_permutations + 1).
+        Number of shuffles; the smallest p-value is 1 / (n_permutations + 1).
     groups : array of shape (m + n,), or a pair of arrays of shapes (m,) and (n,), optional
         Rows of one group, such as visits of a patient, change sides together. A group must lie in
         one sample.
@@ -256,8 +256,8 @@ def independence_test(
 
     .. math:: HSIC = \langle UK, UL\rangle / n(n - 3)
 
-    with U-centring, for every pair of a kernel of X and a kernel of Y. The least of their p-values
-    is compared with that of shuffled samples, so that nobody has to pick a bandwidth.
+    with U-centring, for every pair of a kernel of X and a kernel of Y. The smallest of their
+    p-values is compared with that of shuffled samples, so that no bandwidth has to be chosen.
 
     Parameters
     ----------
@@ -266,7 +266,7 @@ def independence_test(
     kernel : "auto", or a pair (kernel of X, kernel of Y), or one kernel for both, default="auto"
         Each is what `two_sample_test` takes; "auto" has 4 Gaussians on each side.
     n_permutations : int, default=500
-        Number of shuffles; the least p-value is 1 / (n_permutations + 1).
+        Number of shuffles; the smallest p-value is 1 / (n_permutations + 1).
     groups : array of shape (n,), optional
         Samples of one group stay together, in their order: groups of the same size change places.
     random_state : int or RandomState, optional

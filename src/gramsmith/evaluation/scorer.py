@@ -48,8 +48,7 @@ def alignment_scorer(
     measure : str or Measure, default="cka"
         A name in `gramsmith.measures.MEASURES`, or a measure of your own.
     target, task : str
-        See `gramsmith.targets.make_target`; regressors have task="regression" unless said
-        otherwise.
+        See `gramsmith.targets.make_target`; default "auto", for regressors task="regression".
 
     Returns
     -------

@@ -50,10 +50,10 @@ def to_onnx(model: Any, X: Any = None, *, path: str | os.PathLike[str] | None = 
 
     The graph predicts what the model predicts, in any runtime and without gramsmith. Its input is
     ``X`` of shape (n, p), or one input per column that is used, named after it, where a table has
-    more than numbers: texts for categories ("" where missing), dates as seconds since 1970.
-    Its outputs are ``prediction``, and for classes ``decision_function`` and, where the model has
-    them, ``probabilities``. It checks nothing: rows that the model refuses give numbers that mean
-    nothing. Like a model file it holds training rows.
+    more than numbers: texts for categories ("" where missing), dates as seconds since 1970. Its
+    outputs are ``prediction``, and for classes ``decision_function`` and, where the model has them,
+    ``probabilities``. It does not check its input: for rows that the model refuses its numbers are
+    meaningless. Like a model file it holds training rows.
 
     Parameters
     ----------

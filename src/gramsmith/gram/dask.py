@@ -53,7 +53,7 @@ class LostWorkers(RuntimeError):
 
 @dataclass(frozen=True, eq=False)
 class Dask(Engine):
-    """Bands on the workers of a Dask cluster, with the bits of `Threads`.
+    """Computes bands on the workers of a Dask cluster, with the same bits as `Threads`.
 
     Parameters
     ----------

@@ -142,7 +142,7 @@ class Threads(Engine):
 
 @dataclass(frozen=True, init=False)
 class Serial(Threads):
-    """The calling thread alone.
+    """Computes everything in the calling thread.
 
     Parameters
     ----------

@@ -41,7 +41,7 @@ _open: WeakValueDictionary[str, Journal] = WeakValueDictionary()  # of this proc
 
 
 class JournalError(ValueError):
-    """A journal that is not one, belongs to other work, or is in use."""
+    """Raised for a file that is no journal, belongs to other work, or is in use."""
 
 
 class Journal(MutableMapping[str, Any]):

@@ -26,7 +26,7 @@ MOST_FEATURES = 1_000_000  # of random waves: past that the kernel itself is che
 
 
 class Nystroem(ExplicitKernel):
-    r"""What the kernel values with a few landmarks tell of a kernel.
+    r"""The Nyström approximation of a kernel by its values with a few landmarks.
 
     .. math:: k'(x, z) = k(x, L)\, k(L, L)^{-1}\, k(L, z)
 

@@ -235,13 +235,13 @@ class MatrixTransformer(TransformerMixin, BaseEstimator):
 
 
 class NearestPSD(MatrixTransformer):
-    r"""Repair kernel matrices that are not positive semidefinite, new blocks as the first one.
+    r"""Repair kernel matrices that are not positive semidefinite, and blocks of new rows alike.
 
     .. math:: K = Q \Lambda Q', \qquad k(x) \mapsto k(x)\, Q\, s(\Lambda)\, Q'
 
     with s = 1 for positive and 0 for other eigenvalues ("clip"), or their sign ("flip"). Of the
-    training matrix this is `nearest_psd`; predictions for raw blocks would be those of another
-    kernel than the one that was fitted.
+    training matrix this is `nearest_psd`; predictions for blocks that were not repaired would be
+    those of another kernel.
 
     Parameters
     ----------
@@ -298,7 +298,7 @@ class KernelCenterer(MatrixTransformer):
 
     .. math:: k_c(x) = k(x) - \overline{k(x)} - K1/n + 1'K1/n^2
 
-    Other than scikit-learn's class of this name it adds up single-precision matrices in double
+    Unlike scikit-learn's class of this name, it adds up single-precision matrices in double
     precision: there, large sums of nearly equal entries lose half of their seven digits.
 
     Attributes

@@ -164,10 +164,10 @@ class PowerExponential(Radial):
 
     .. math:: k(x, z) = \exp\left(-\Big(\sum_k |x_k - z_k|^q / \ell_k^q\Big)^{p/q}\right)
 
-    It is positive definite for 0 < p <= q <= 2. A norm q below 2 tells columns from their mixtures,
-    a power p below 2 is rougher than the Gaussian: p = q = 1 is the l1 Laplacian, p = 1 and q = 2
-    the l2 one, and p = q = 2 a Gaussian of length ℓ/√2. Where the kernel has a kink, at x = z, its
-    slope is taken to be 0.
+    It is positive definite for 0 < p <= q <= 2. A norm q below 2 distinguishes columns from their
+    mixtures, a power p below 2 is rougher than the Gaussian: p = q = 1 is the l1 Laplacian, p = 1
+    and q = 2 the l2 one, and p = q = 2 a Gaussian of length ℓ/√2. Where the kernel has a kink, at x
+    = z, its slope is taken to be 0.
 
     Parameters
     ----------

@@ -76,8 +76,8 @@ class KernelLossClassifier(LossProbabilities, LandmarkMachine):
 
     by Newton's method, with labels y = ±1. By the representer theorem no other function of the
     kernel's space does better. The loss decides the model: least squares, the L2-SVM ("squared
-    hinge"), the SVM ("hinge"), or `KernelLogisticRegression`. Several classes go one against the
-    rest, but for the logistic loss, which becomes multinomial.
+    hinge"), the SVM ("hinge"), or `KernelLogisticRegression`. Several classes are fitted one
+    against the rest, except with the logistic loss, which becomes multinomial.
 
     Parameters
     ----------
@@ -295,8 +295,8 @@ class KernelLogisticRegression(KernelLossClassifier):
     .. math:: \min_{a, b} \sum_i w_i L(y_i, f_i) + \tfrac{\alpha}{2}\, a'Ka, \qquad f = Ka + b
 
     with the logistic loss, multinomial for several classes, by Newton's method. The regulariser
-    decides how well its probabilities are calibrated, and is chosen by what samples left out would
-    lose. Other losses are those of `KernelLossClassifier`.
+    decides how well its probabilities are calibrated, and is chosen by the leave-one-out loss.
+    Other losses are those of `KernelLossClassifier`.
 
     Examples
     --------

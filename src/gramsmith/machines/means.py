@@ -27,7 +27,7 @@ class ParzenClassifier(KernelClassifier):
               v_i = \frac{w_i}{\sum_j w_j} \text{ (uniform)} \quad\text{or}\quad
               \frac{w_i}{\sum_{j : y_j = y_i} w_j} \text{ (balanced)}
 
-    for labels y = ±1; of several classes each has its own value, the sum over its members. The
+    for labels y = ±1; with several classes each has its own value, the sum over its members. The
     plain rule, t = 0, is only as good as the balance of the classes and the offset of the kernel:
     on rare classes it may call every sample positive. Here the threshold is chosen on leave-one-out
     values, which cost one pass over the Gram matrix that is never held. Multiplying all weights by

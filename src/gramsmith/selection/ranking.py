@@ -103,7 +103,8 @@ def rank_kernels(
     All candidates are checked by ridge regression on landmarks with exact leave-one-out errors, and
     the measures are computed for all of them. The favourites of both make the short list, which is
     verified: cross-validation of kernel ridge regression. Kernels that do well together are
-    averaged, see `ensemble`; what is handed over is fitted on everything, with what was verified.
+    averaged, see `ensemble`. The final model is fitted on all rows, with the settings that were
+    cross-validated.
 
     Ctrl-C raises KeyboardInterrupt as long as there is no fitted model; `resume` keeps what was
     finished by then. Afterwards it leaves out what remains of the estimate and of the report, and
@@ -112,9 +113,9 @@ def rank_kernels(
     Parameters
     ----------
     X : data frame, array or sparse matrix of shape (n, p), strings, tuple of views, or None
-        Columns of a data frame are encoded after their kind, with missing values, see `roles` and
-        :class:`~gramsmith.tables.TableEncoder`. A Gram matrix for
-        kernels="precomputed"; None if all kernels are matrices.
+        Columns of a data frame are encoded by their kind, and missing values imputed, see `roles`
+        and :class:`~gramsmith.tables.TableEncoder`. A Gram matrix for kernels="precomputed"; None
+        if all kernels are matrices.
     y : array of shape (n,), or data frame or array of shape (n, m)
         Labels or values. Several columns of 0 and 1 are labels of which a sample may have any
         number; other columns are several outputs, each of which counts in units of its own
@@ -123,7 +124,7 @@ def rank_kernels(
         A kernel is what `as_kernel` takes, an (n, n) matrix, or a pair (kernel, {parameter:
         values}). "auto": linear, polynomial, Gaussian, Laplacian, Matérn, learned feature weights,
         and `Tanimoto` where columns are 0/1 or counts with many zeros; for strings the string
-        kernels. Numbers are standardised, but for kernels of non-negative values (`Tanimoto`,
+        kernels. Numbers are standardised, except for kernels of non-negative values (`Tanimoto`,
         `Chi2`, and sums, products and multiples with one of them), which compare them as they are.
     task : {"auto", "classification", "regression"}, default="auto"
         "auto": texts are classes, numbers with a fraction values; whole numbers are classes if
@@ -134,10 +135,10 @@ def rank_kernels(
         outputs the mean R², of several labels the mean of their accuracies. Scores that ask
         for it (such as "balanced_accuracy" and "f1") have the decision threshold chosen for them.
     cv : int or splitter, optional
-        Folds of the cross-validation.
+        Folds of the cross-validation; default 5.
     groups : array of shape (n,), optional
         Samples of one group are never divided between training and test.
-    class_weight : dict, "balanced" or None
+    class_weight : dict or "balanced", optional
         Weights of the classes in training.
     sample_weight : array of shape (n,), optional
         Weights of the samples.
@@ -145,54 +146,53 @@ def rank_kernels(
         The measures of the table; default alignments and separability. Those that do not favour the
         identity matrix put their favourite on the short list.
     machine : estimator, optional
-        To be used instead of kernel ridge regression: any estimator
-        with a parameter `kernel` that takes kernels and "precomputed", one of gramsmith's, of
-        scikit-learn's or your own. It is cross-validated with its parameters as they are, and
-        the winner is fitted with it.
+        An estimator to use instead of kernel ridge regression: any with a parameter `kernel` that
+        takes kernels and "precomputed", of gramsmith, of scikit-learn or your own. It is
+        cross-validated with the parameters that you gave, and the winner is fitted with it.
     ensemble : bool, default=True
         Whether to average several kernels where that does better than one: models of up to four
         kernels of the short list, with weights that minimise the squared error of the held-out
         predictions (non-negative least squares). Up to 30 000 rows, and not with `machine` or
         matrices. False fits the winner alone.
     estimators : dict of name -> estimator, or list of names, optional
-        Estimators of scikit-learn's kind that are compared with the kernels: as they are, in the
-        same folds, with the same groups, weights (if their `fit` takes them) and score. Names
-        stand for estimators with the parameters of their libraries: "hgb", "forest",
-        "extra-trees", "linear", "knn", "svm", and "catboost" and "lightgbm" where these are
-        installed. Their input is the encoded table. One that fails is left out with a warning.
-        See `KernelRanking.best_other`.
+        Estimators with scikit-learn's interface that are compared with the kernels: with the
+        parameters that you gave, in the same folds, with the same groups, weights (if their `fit`
+        takes them) and score. Names stand for estimators with the parameters of their libraries:
+        "hgb", "forest", "extra-trees", "linear", "knn", "svm", and "catboost" and "lightgbm" where
+        these are installed. Their input is the encoded table. One that fails is left out with a
+        warning. See `KernelRanking.best_other`.
     frames : list of str, optional
         Names of the estimators that are given X as it was passed, and not encoded.
     time_order : str or array of shape (n,), optional
-        When every row was: a column of the data frame, which is then no feature, or the times
+        The time of every row: a column of the data frame, which is then not a feature, or the times
         themselves (numbers or dates). Every model predicts a period and is trained on the rows
         before it; rows of the same time stay together. `estimate` is for the next period. With
-        `groups`, it is not trained on groups that are in the period. `cv` is the number of periods,
-        default 5.
+        `groups`, no model is trained on groups of the period that it predicts. `cv` is the number
+        of periods, default 5.
     horizon : float or timedelta, optional
         The length of a period, in units of `time_order`; of dates in days. Default a tenth of the
         rows (half of them are in one of the periods).
     gap : float or timedelta, default=0
         Time between the training rows and the period, in the same units.
     time_budget : float, optional
-        Seconds within which all is to be done: work that would not end in time is not begun, and
-        what there is by then is ranked. A budget that is too short for the fit is refused.
+        Seconds for the whole call: a step that would not end in time is not started, and the
+        results so far are ranked. A budget that is too short for the final fit is refused.
     roles : dict of name -> role, optional
-        What columns of a data frame are, where that should not be found out: number, category,
-        ordered, date, text, sequence, boolean, drop. What was found is in `KernelRanking.columns`.
+        Roles of columns of a data frame that should not be detected: number, category, ordered,
+        date, text, sequence, boolean, drop. `KernelRanking.columns` has all roles.
     random_state : int, RandomState or None, default=0
         Decides samples and folds; the default makes runs repeatable.
     n_jobs : int, optional
         Threads; default all cores.
     memory : float, optional
-        Budget in MiB for tiles, see `Gram`.
+        Budget in MiB for kernel values, see `Gram`.
     engine : Engine, distributed.Client or "dask", optional
         What computes kernel values and fits the models; instead of `n_jobs` and `memory`.
     max_samples : int, optional
-        Most rows used in any one step before the final fit.
+        Upper limit of the rows used in any step before the final fit.
     verbose : bool or int, default=False
-        Whether to show how far the work has come, on the standard error: as a bar on a terminal
-        (with rich, which the extra `cli` brings), as lines elsewhere.
+        Whether to show progress on the standard error: as a bar on a terminal (with rich, which the
+        extra `cli` brings), as lines elsewhere.
     progress : callable, optional
         Called with (stage, done, total, label), one call at a time but not always by the same
         thread.
@@ -395,7 +395,8 @@ class KernelRanking:
     Parameters
     ----------
     findings, model, evidence, expected, converged, columns, seconds, best_other
-        What `rank_kernels` makes it of; evidence may be what gathers it when it is asked for.
+        The results of the steps of `rank_kernels`; `evidence` may be a function that computes it
+        when it is asked for.
 
     Attributes
     ----------
@@ -409,14 +410,15 @@ class KernelRanking:
         The score to expect of `best_estimator` on new data, with an interval; how it was found is
         its `kind`.
     overall_estimate : Estimate
-        The score to expect of the best of all, other estimators included: of `best_other` where it
-        is not None, else of `best_estimator`. The choice between them is made anew in every outer
-        fold, or corrected by the bootstrap. Without other estimators, `estimate`.
+        The score to expect on new data of the best model, other estimators included: of
+        `best_other` if it is not None, else of `best_estimator`. It allows for this choice, which
+        is repeated in every outer fold or corrected for by the bootstrap. Without other estimators
+        it is `estimate`.
     best_other : estimator or None
         The best of the other estimators, fitted on all rows as it was given (with the encoder in
         front, unless it is named in `frames`), if it is clearly better than what is fitted of the
         kernels: by a paired test on held-out rows at 5 %, by Holm's method over all estimators.
-        None if none is, or if it failed on all rows. It is no model of gramsmith's: keep it with
+        None if none is, or if it failed on all rows. It is not a model of gramsmith: save it with
         the tools of its own library.
     output_scores : dict of str to float
         R² of every output, or the accuracy of every label, on held-out rows; empty for one target.
@@ -424,7 +426,7 @@ class KernelRanking:
         Predictions for held-out rows (confusion matrix, curves, residuals, scores per fold), a
         plain linear model beside it, the importance of the columns, what was read.
     converged : bool
-        Whether the winner's solver came to its end.
+        Whether the solver of the winner converged.
     columns : ColumnTable
         What each column of a table is (role, kind, missing values, different values, an example),
         as it was decided before any work; prints as a table.

@@ -61,11 +61,14 @@ class KernelSelector(SharesEngine, ClassifierMixin, BaseEstimator):
         "auto" decides as `rank_kernels` does; with
         "regression", whole numbers are values too and scikit-learn's tools see a regressor.
     scoring, cv, class_weight, measures, machine, ensemble, time_budget : optional
-        What decides, what is fitted, and how long it may take, see `rank_kernels`.
+        The score, folds, weights, measures, estimator, average and time, with the defaults of
+        `rank_kernels`.
     n_jobs, memory, engine, max_samples, verbose, roles : optional
-        Threads, or who else evaluates tiles; limits, progress, and columns, see `rank_kernels`.
+        Threads, memory, cluster, limit of rows, progress and roles of columns, with the defaults of
+        `rank_kernels`.
     horizon, gap : optional
-        How far ahead predictions are made, with `time_order` in `fit`, see `rank_kernels`.
+        How far ahead predictions are made, with `time_order` in `fit`, see `rank_kernels`; default
+        gap 0.
     random_state : int, RandomState or None, default=None
         Decides samples and folds; None means 0, so that results can be repeated.
 

@@ -39,7 +39,7 @@ class Flagged:
 
 @dataclass(frozen=True)
 class ThresholdTable:
-    """What thresholds of the probability of one of two classes do, on held-out rows.
+    """Recall and precision at thresholds of the probability of one of two classes.
 
     Parameters
     ----------
@@ -115,11 +115,11 @@ def _with_interval(share: float, low: float, high: float) -> str:
 def threshold_table(
     model: Any, of: Any = None, shares: Sequence[float] | None = None
 ) -> ThresholdTable:
-    """Return recall and precision of thresholds of a probability, by the share of flagged rows.
+    """Return recall and precision at thresholds of a probability, by the share of flagged rows.
 
-    From rows that were left out of training, with intervals of 95 %: Wilson's, of as many
-    independent rows as the scatter between rows, or groups, tells of. Weights count. To *set* a
-    threshold, give the model to scikit-learn's `FixedThresholdClassifier` or
+    They come from held-out rows, with Wilson's intervals of 95 % for the effective number of
+    independent rows, which is estimated from the scatter between rows or groups. Weights count. To
+    *set* a threshold, give the model to scikit-learn's `FixedThresholdClassifier` or
     `TunedThresholdClassifierCV`.
 
     Parameters
