@@ -67,8 +67,8 @@ class KernelSelector(SharesEngine, ClassifierMixin, BaseEstimator):
         Threads, memory, cluster, limit of rows, progress and roles of columns, with the defaults of
         `rank_kernels`.
     horizon, gap : optional
-        How far ahead predictions are made, with `time_order` in `fit`, see `rank_kernels`; default
-        gap 0.
+        How far ahead predictions are made, with `time_order` in `fit`, with the defaults of
+        `rank_kernels`.
     random_state : int, RandomState or None, default=None
         Decides samples and folds; None means 0, so that results can be repeated.
 
