@@ -23,7 +23,7 @@ def y(X):
 @pytest.mark.parametrize("tiled", [False, True])
 def test_squares_out_of_range_are_refused(scale, size, tiled, X, y, monkeypatch):
     if tiled:
-        monkeypatch.setattr("gramsmith.gram.features.worthwhile", lambda *_: False)
+        monkeypatch.setattr("gramsmith.gram.features.cheaper_than_tiles", lambda *_: False)
     G = Gram(gs.Linear(), X * scale)
     for measure in (gs.kta, gs.cka, gs.fsm):
         with (

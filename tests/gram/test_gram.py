@@ -67,7 +67,7 @@ def test_explicit_route_equals_tiles(X, monkeypatch):
     shifted = X + 5.0
     quick = Gram(kernels, shifted).moments(goal, fold=fold, cross=True)
     assert quick.h.any()
-    monkeypatch.setattr("gramsmith.gram.features.worthwhile", lambda *_: False)
+    monkeypatch.setattr("gramsmith.gram.features.cheaper_than_tiles", lambda *_: False)
     slow = Gram(kernels, shifted).moments(goal, fold=fold, cross=True)
     assert not slow.h.any()
     for k in range(3):

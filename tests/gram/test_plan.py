@@ -5,7 +5,7 @@ import pytest
 
 import gramsmith as gs
 from gramsmith.gram import Gram, Serial, Threads, engine
-from gramsmith.gram.features import side_by_side, worthwhile
+from gramsmith.gram.features import cheaper_than_tiles, side_by_side
 from gramsmith.gram.plan import MIB, Plan, RowBlock, budget_bytes, make_plan
 from gramsmith.gram.sweep import Backward, Forward
 from gramsmith.kernels.embedding import width
@@ -145,13 +145,13 @@ def test_budgets_are_in_mebibytes():
 
 def test_features_are_worthwhile_if_they_are_few_and_fit():
     U = np.zeros((5, 63))
-    assert worthwhile(U, 5, 1, 8 * 63 * 63 * 2)
-    assert not worthwhile(U, 5, 1, 8 * 63 * 63 * 2 - 1)
-    assert worthwhile(U, 5, 4, 8 * 63 * 63 * 5)
-    assert not worthwhile(U, 5, 4, 8 * 63 * 63 * 5 - 1)
+    assert cheaper_than_tiles(U, 5, 1, 8 * 63 * 63 * 2)
+    assert not cheaper_than_tiles(U, 5, 1, 8 * 63 * 63 * 2 - 1)
+    assert cheaper_than_tiles(U, 5, 4, 8 * 63 * 63 * 5)
+    assert not cheaper_than_tiles(U, 5, 4, 8 * 63 * 63 * 5 - 1)
     wide = np.zeros((5, 100))
-    assert not worthwhile(wide, 100, 1, 10**9)
-    assert worthwhile(wide, 101, 1, 10**9)
+    assert not cheaper_than_tiles(wide, 100, 1, 10**9)
+    assert cheaper_than_tiles(wide, 101, 1, 10**9)
 
 
 def test_moments_side_by_side(rng):

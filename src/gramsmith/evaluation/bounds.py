@@ -18,8 +18,7 @@ from gramsmith.kernels.definiteness import is_semidefinite
 from gramsmith.kernels.precomputed import rests_on_matrix
 from gramsmith.measures import MEASURES
 from gramsmith.measures.base import Undefined
-from gramsmith.measures.separability import fsm as fsm_formula
-from gramsmith.measures.separability import fsm_matrix
+from gramsmith.measures.separability import fsm_formula, fsm_matrix
 from gramsmith.targets import make_target, target_scheme
 
 SMALL = 2000  # matrices up to this size are looked at

@@ -14,9 +14,7 @@ from gramsmith.gram import Gram, as_gram
 from gramsmith.gram.threads import dense_work
 from gramsmith.measures import MEASURES, Measure, Sums, get_measure
 from gramsmith.measures.alignment import pair_alignment
-from gramsmith.measures.separability import csm as csm_formula
-from gramsmith.measures.separability import fsm as fsm_formula
-from gramsmith.measures.separability import fsm_matrix
+from gramsmith.measures.separability import csm_formula, fsm_formula, fsm_matrix
 from gramsmith.targets import (
     Target,
     as_labels,

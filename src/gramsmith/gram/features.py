@@ -29,7 +29,7 @@ def find_routes(
     n, features = plan.blocks[-1].rows.stop, []
     for member in members:
         U = member.kernel.features(member.X, member.reference)
-        features.append(None if U is None or not worthwhile(U, n, folds, budget) else U)
+        features.append(None if U is None or not cheaper_than_tiles(U, n, folds, budget) else U)
     tiled = [U is None for U in features]
     if all(tiled) or (cross and any(tiled)):
         return [(members, None)]
@@ -56,7 +56,7 @@ def side_by_side(parts: list[Moments]) -> Moments:
     return Moments(P, d, q, h, c, parts[0].fold, False, np.concatenate(centred))
 
 
-def worthwhile(U: Any, n: int, folds: int, budget: int) -> bool:
+def cheaper_than_tiles(U: Any, n: int, folds: int, budget: int) -> bool:
     """Return whether U'U is smaller work than tiles and fits the budget once per fold."""
     D = int(U.shape[1])
     return D < max(n, 64) and 8 * D * D * (folds + 1) <= budget

@@ -19,7 +19,7 @@ from gramsmith.kernels.base import (
     bracketed,
     check_blocks,
 )
-from gramsmith.kernels.embedding import Embedding, add, add_named, lend, prefixed, scratch
+from gramsmith.kernels.embedding import Embedding, add, lend, prefixed, scratch
 from gramsmith.kernels.pointwise import MOST, Formula, PointwiseKernel, Slopes, slopes_of
 
 
@@ -87,16 +87,10 @@ class Joined(Kernel):
         return (d1, d2), {**prefixed("k1", grad1), **prefixed("k2", grad2)}
 
     def embed_vjp(self, X: Any, reference: Any, E: Any, dE: Any) -> tuple[Any, Derivatives]:
-        total: Derivatives = {}
-        dX = None
-        dE = (None, None) if dE is None else dE
-        for name, kernel, f, e, d in zip(
-            ("k1", "k2"), (self.k1, self.k2), reference, E, dE, strict=True
-        ):
-            part, grad = kernel.embed_vjp(X, f, e, d)
-            dX = add(dX, part)
-            add_named(total, grad, f"{name}__")
-        return dX, total
+        dE = dE or (None, None)
+        dX1, grad1 = self.k1.embed_vjp(X, reference[0], E[0], dE[0])
+        dX2, grad2 = self.k2.embed_vjp(X, reference[1], E[1], dE[1])
+        return add(dX1, dX2), {**prefixed("k1", grad1), **prefixed("k2", grad2)}
 
 
 class Sum(Joined):

@@ -399,24 +399,19 @@ class Kernel(OptionalHooks, SklearnKernel):
 
 def check_derivatives(kernel: Kernel, named: Derivatives) -> None:
     """Raise a ValueError unless derivatives are by the parameters that a kernel declares."""
-    declared = set(kernel.parameter_names())
-    for name in sorted(named.keys() - declared):
-        last, who, own = _declared_with(kernel, name)
+    for name in sorted(named.keys() - set(kernel.parameter_names())):
+        *path, last = name.split("__")
+        part: Any = kernel
+        for step in path:
+            part = getattr(part, step, None)
+        own = (*getattr(part, "positive", ()), *getattr(part, "free", ()))
         if last not in own:  # if it is, its value is one that gradients do not change
             raise ValueError(
-                f"Expected derivatives by declared parameters, got one by {last!r} from {who}, "
-                f"whose declared parameters are {', '.join(own) or 'none'}. Return them under the "
-                "names of the arguments, and list these in `positive` or `free`."
+                f"Expected derivatives by declared parameters, got one by {last!r} from "
+                f"{type(part).__name__}, whose declared parameters are {', '.join(own) or 'none'}. "
+                "Return them under the names of the arguments, and list these in `positive` or "
+                "`free`."
             )
-
-
-def _declared_with(kernel: Kernel, name: str) -> tuple[str, str, tuple[str, ...]]:
-    """Return the last part of a nested name, the class it belongs to, and what that declares."""
-    *path, last = name.split("__")
-    part: Any = kernel
-    for step in path:
-        part = getattr(part, step, None)
-    return last, type(part).__name__, (*getattr(part, "positive", ()), *getattr(part, "free", ()))
 
 
 def check_blocks(kernel: Kernel, by_samples: Any) -> None:

@@ -71,11 +71,10 @@ def add_rows(total: Embedding, index: slice, part: Embedding, n: int) -> Embeddi
     return total
 
 
-def add_named(total: dict[str, Any], part: dict[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Add the parameter derivatives `part`, their names prefixed, to `total` in place."""
+def add_named(total: dict[str, Any], part: dict[str, Any]) -> dict[str, Any]:
+    """Add the parameter derivatives `part` to `total` in place."""
     for name, value in part.items():
-        key = prefix + name
-        total[key] = total[key] + value if key in total else value
+        total[name] = total[name] + value if name in total else value
     return total
 
 

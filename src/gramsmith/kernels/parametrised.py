@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import cache
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import BaseEstimator
 from sklearn.gaussian_process.kernels import Hyperparameter
+from sklearn.gaussian_process.kernels import Kernel as SklearnKernel
 
 from gramsmith.arguments import abridged, as_numbers, is_finite, is_one_of, is_positive, is_whole
 from gramsmith.kernels.finite import count_samples
@@ -184,19 +185,10 @@ class Parametrised(BaseEstimator):
     @unless_argument
     def bounds(self) -> Array:
         """Bounds of `theta`, shape (len(theta), 2)."""
-        limits = [self._limits(name) for name in self._theta_names()]
-        return np.asarray(np.log(np.concatenate(limits))) if limits else np.empty((0, 2))
+        limits = [pair for name in self._theta_names() for pair in self._limits(name)]
+        return np.log(np.reshape(limits, (-1, 2)))
 
-    @unless_argument
-    def n_dims(self) -> int:
-        """The length of `theta`."""
-        return sum(np.size(self._lookup(name)) for name in self._theta_names())
-
-    def clone_with_theta(self, theta: Array) -> Self:
-        """Return a copy of the kernel with the parameters `theta`."""
-        copy: Self = clone(self)
-        copy._set_theta(theta)
-        return copy
+    n_dims = unless_argument(SklearnKernel.n_dims.fget)
 
     def range_of(self, name: str) -> tuple[Any, Any]:
         """Return the bounds of a positive parameter, given by its nested name, in its own units."""

@@ -590,14 +590,14 @@ def tile_sums(
     m, n = K.shape
     right, left = np.zeros((m, len(U))), np.zeros((len(U), n))
     part = np.zeros((2, n), K.dtype)
-    square = _compiled_pass(add_rows)(K, K.dtype.type(pivot), U, first, start, right, left, part)
+    square = _compiled_pass(sum_rows)(K, K.dtype.type(pivot), U, first, start, right, left, part)
     PI += right[:, : PI.shape[1]]
     if PJ is not None:
         PJ += left.T[:, : PJ.shape[1]]
     return float(square)
 
 
-def add_rows(
+def sum_rows(
     K: Any, pivot: Any, U: Any, first: int, start: int, PI: Any, PJ: Any, part: Any
 ) -> float:
     """Add the products of a tile, four rows and two columns of the probe at a time.

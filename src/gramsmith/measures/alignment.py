@@ -49,7 +49,7 @@ def _target_norm(target: Target, contrast: Array) -> float:
     return norm
 
 
-def kta(sums: Sums) -> Scalar:
+def kta_formula(sums: Sums) -> Scalar:
     """<K, T> / (|K| |T|)."""
     t = sums.target
     q = sums.plain_square()
@@ -58,7 +58,7 @@ def kta(sums: Sums) -> Scalar:
     return sums.plain_inner(t.M) / q.sqrt() / _target_norm(t, t.M)
 
 
-def cka(sums: Sums) -> Scalar:
+def cka_formula(sums: Sums) -> Scalar:
     """<HKH, HTH> / (|HKH| |HTH|)."""
     t = sums.target
     q = sums.centred_square()
@@ -67,7 +67,7 @@ def cka(sums: Sums) -> Scalar:
     return sums.functional(t.M_centred) / q.sqrt() / _target_norm(t, t.M_centred)
 
 
-def cka_debiased(sums: Sums) -> Scalar:
+def cka_debiased_formula(sums: Sums) -> Scalar:
     """<UK, UT> / (|UK| |UT|) with U-centring; 0 where the denominator is not positive."""
     square = unbiased_square(sums)
     target = unbiased_target_square(sums.target)
@@ -191,6 +191,6 @@ def target_norm(target: Target, projection: str = "plain") -> float:
     return target.norm(target.M if projection == "plain" else target.M_centred)
 
 
-KTA = Measure("kta", kta, translation_invariant=False, bounded=True, nonnegative=True)
-CKA = Measure("cka", cka, bounded=True, nonnegative=True)
-CKA_DEBIASED = Measure("cka_debiased", cka_debiased, minimum=4, bounded=True)
+KTA = Measure("kta", kta_formula, translation_invariant=False, bounded=True, nonnegative=True)
+CKA = Measure("cka", cka_formula, bounded=True, nonnegative=True)
+CKA_DEBIASED = Measure("cka_debiased", cka_debiased_formula, minimum=4, bounded=True)

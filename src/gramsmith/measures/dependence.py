@@ -10,31 +10,31 @@ from gramsmith.measures.separability import distance_contrast, need_members, pai
 from gramsmith.moments import Scalar
 
 
-def polarity(sums: Sums) -> Scalar:
+def polarity_formula(sums: Sums) -> Scalar:
     """<K, T>."""
     return sums.plain_inner(sums.target.M)
 
 
-def hsic(sums: Sums) -> Scalar:
+def hsic_formula(sums: Sums) -> Scalar:
     """<HKH, T> / (n - 1)²."""
     t = sums.target
     return sums.functional(t.M_centred) * (1.0 / (t.n - 1.0) ** 2)
 
 
-def hsic_unbiased(sums: Sums) -> Scalar:
+def hsic_unbiased_formula(sums: Sums) -> Scalar:
     """<UK, UT> / n(n - 3)."""
     n = sums.target.n
     return unbiased_inner(sums) * (1.0 / (n * (n - 3.0)))
 
 
-def mmd(sums: Sums) -> Scalar:
+def mmd_formula(sums: Sums) -> Scalar:
     """|φ_a - φ_b|² of the class means, averaged over pairs of classes."""
     t = sums.target
     need_members(t, 1, "a comparison of classes")
     return sums.functional(distance_contrast(t, pair_weights(t)))
 
 
-def mmd_unbiased(sums: Sums) -> Scalar:
+def mmd_unbiased_formula(sums: Sums) -> Scalar:
     """Q_aa, Q_bb without the diagonal over n(n - 1), minus twice the mean between classes.
 
     With weights, as |φ_a - φ_b|² less what the variances within classes add to it on average,
@@ -51,9 +51,15 @@ def mmd_unbiased(sums: Sums) -> Scalar:
 
 
 POLARITY = Measure(
-    "polarity", polarity, scale_invariant=False, translation_invariant=False, nonnegative=True
+    "polarity",
+    polarity_formula,
+    scale_invariant=False,
+    translation_invariant=False,
+    nonnegative=True,
 )
-HSIC = Measure("hsic", hsic, scale_invariant=False, nonnegative=True)
-HSIC_UNBIASED = Measure("hsic_unbiased", hsic_unbiased, scale_invariant=False, minimum=4)
-MMD = Measure("mmd", mmd, kinds=("classes",), scale_invariant=False, nonnegative=True)
-MMD_UNBIASED = Measure("mmd_unbiased", mmd_unbiased, kinds=("classes",), scale_invariant=False)
+HSIC = Measure("hsic", hsic_formula, scale_invariant=False, nonnegative=True)
+HSIC_UNBIASED = Measure("hsic_unbiased", hsic_unbiased_formula, scale_invariant=False, minimum=4)
+MMD = Measure("mmd", mmd_formula, kinds=("classes",), scale_invariant=False, nonnegative=True)
+MMD_UNBIASED = Measure(
+    "mmd_unbiased", mmd_unbiased_formula, kinds=("classes",), scale_invariant=False
+)

@@ -103,7 +103,7 @@ class Projections:
         return dP + np.outer(dr, t.e), ddc
 
 
-def fsm(sums: Sums, ddof: int = 1, leave_one_out: bool = False) -> Scalar:
+def fsm_formula(sums: Sums, ddof: int = 1, leave_one_out: bool = False) -> Scalar:
     """FSM averaged over pairs of classes, or the regression form for values.
 
     F_ab = (sd_a + sd_b) / (mean_a + mean_b) of the projections on the line between the means.
@@ -160,7 +160,7 @@ def fsm_values(sums: Sums) -> Scalar:
     return sums.scalar(value, A)
 
 
-def csm(sums: Sums, form: str = "covariance", ddof: int = 1) -> Scalar:
+def csm_formula(sums: Sums, form: str = "covariance", ddof: int = 1) -> Scalar:
     """Class separability: traces of covariances (or scatters) within over distance between."""
     if form == "scatter" or sums.target.kind == "values":
         return csm_scatter(sums)
@@ -196,13 +196,15 @@ def csm_scatter(sums: Sums) -> Scalar:
     return whole / between - 1.0
 
 
-FSM = Measure("fsm", fsm, False, ("classes", "values"), favours_identity=True, nonnegative=True)
+FSM = Measure(
+    "fsm", fsm_formula, False, ("classes", "values"), favours_identity=True, nonnegative=True
+)
 FSM_LOO = Measure(
     "fsm_loo",
-    partial(fsm, leave_one_out=True),
+    partial(fsm_formula, leave_one_out=True),
     False,
     ("classes",),
     nonnegative=True,
 )
-CSM = Measure("csm", csm, False, ("classes", "values"), nonnegative=True)
+CSM = Measure("csm", csm_formula, False, ("classes", "values"), nonnegative=True)
 CSM_SCATTER = Measure("csm_scatter", csm_scatter, False, nonnegative=True)

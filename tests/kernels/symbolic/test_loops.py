@@ -63,5 +63,5 @@ def fill(values, out):
 
 def test_run_fills_arrays(route):
     out = np.zeros(3, dtype=np.int64)
-    assert loops.run(fill, np.arange(3), out) == 3
+    assert loops.run_loop(fill, np.arange(3), out) == 3
     assert out.tolist() == [0, 2, 4]

@@ -23,7 +23,7 @@ BATCH = 1 << 17
 STEP = 512
 
 
-def run(loop: Callable[..., Any], *arguments: Any) -> Any:
+def run_loop(loop: Callable[..., Any], *arguments: Any) -> Any:
     """Run a loop that fills arrays: compiled, or on lists, which Python reads faster."""
     if available():
         return compile_loop(loop)(*arguments)

@@ -19,7 +19,7 @@ import scipy.sparse as sp
 from gramsmith.kernels.base import Array
 from gramsmith.kernels.embedding import Embedding
 from gramsmith.kernels.symbolic.base import DecayKernel
-from gramsmith.kernels.symbolic.loops import run
+from gramsmith.kernels.symbolic.loops import run_loop
 from gramsmith.kernels.symbolic.sequences import Alphabet, SequenceKernel, Sequences, longest
 
 
@@ -127,7 +127,7 @@ def _tree(common: Array) -> tuple[Array, Array, Array]:
     parent = np.full(n + 1, -1, dtype=np.int64)
     depth = np.zeros(n + 1, dtype=np.int64)
     stack = np.zeros(n + 1, dtype=np.int64)
-    nodes = run(grow, common, leaf, parent, depth, stack)
+    nodes = run_loop(grow, common, leaf, parent, depth, stack)
     return leaf, parent[:nodes], depth[:nodes]
 
 
@@ -165,12 +165,12 @@ def _gather(
     leaf, string = leaf[by_string], string[by_string]
     seen = np.full(len(parent), -1, dtype=np.int64)
     first = np.zeros(len(leaf) + 1, dtype=np.int64)
-    held = run(measure_paths, leaf, string, parent, seen, first, entries)
+    held = run_loop(measure_paths, leaf, string, parent, seen, first, entries)
     if held > entries:
         return None
     node, owner = np.zeros(held, dtype=np.int64), np.zeros(held, dtype=np.int64)
     times, below = np.zeros(held), np.zeros(len(parent))
-    run(add_up, leaf, string, parent, first, node, owner, times, below)
+    run_loop(add_up, leaf, string, parent, first, node, owner, times, below)
     return node, owner, times
 
 
