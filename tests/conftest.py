@@ -45,11 +45,11 @@ def blas_of_two():
 
 @pytest.fixture
 def sizes(monkeypatch):
-    """Other bounds of a ranking's plan, so that few rows count as many: sizes(EXACT_ROWS=100)."""
+    """Other bounds of a module, so that few rows count as many: sizes("gram.engine", ROOM=100)."""
 
-    def given(**bounds):
+    def given(home="selection.plan", **bounds):
         for name, bound in bounds.items():
-            monkeypatch.setattr(f"gramsmith.selection.plan.{name}", bound)
+            monkeypatch.setattr(f"gramsmith.{home}.{name}", bound)
 
     return given
 

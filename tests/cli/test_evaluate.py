@@ -60,9 +60,8 @@ def test_strings(command, tmp_path):
     assert "spectrum 2" in done.out
 
 
-def test_many_rows_are_estimated(command, tmp_path, monkeypatch):
-    monkeypatch.setattr("gramsmith.cli.evaluate.MOST_ROWS", 200)
-    monkeypatch.setattr("gramsmith.cli.evaluate.DRAWN_ROWS", 64)
+def test_many_rows_are_estimated(command, tmp_path, sizes):
+    sizes("cli.evaluate", MOST_ROWS=200, DRAWN_ROWS=64)
     rng = np.random.default_rng(0)
     X = rng.normal(size=(1200, 2))
     path = tmp_path / "many.csv"

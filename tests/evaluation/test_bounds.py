@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 import gramsmith as gs
-from gramsmith.evaluation import bounds
 from oracle import textbook as tb
 
 
@@ -38,8 +37,8 @@ def test_semidefinite_matrices_keep_the_sharp_bound(rank, dtype, rng):
     assert gs.parzen_error_bound(np.zeros((40, 40)), y) == 1.0
 
 
-def test_matrices_too_large_to_look_at_have_the_weaker_bound(monkeypatch, rng):
-    monkeypatch.setattr(bounds, "SMALL", 10)
+def test_matrices_too_large_to_look_at_have_the_weaker_bound(sizes, rng):
+    sizes("evaluation.bounds", SMALL=10)
     X = rng.normal(size=(20, 2))
     y, G = X[:, 0] > 0, gs.Gram(gs.Gaussian(), X)
     A = gs.kta(G, y)

@@ -8,7 +8,6 @@ import pytest
 import scipy.sparse as sp
 
 import gramsmith as gs
-from gramsmith.evaluation import hypotheses
 from gramsmith.evaluation.permutations import least_ranks, shuffled_blocks
 from oracle import textbook as tb
 
@@ -71,7 +70,7 @@ def test_effect_of_one_column_is_cohens_d(rng):
     assert result.effect_size == pytest.approx(abs(x.mean() - y.mean()) / pooled, abs=0.01)
 
 
-def test_landmarks_of_a_kernel_of_few_dimensions_are_the_kernel(rng, monkeypatch):
+def test_landmarks_of_a_kernel_of_few_dimensions_are_the_kernel(rng, sizes):
     X, Y = rng.normal(size=(40, 3)), rng.normal(size=(30, 3)) + 0.3
     kernels = [gs.Linear(), gs.Polynomial(2)]
     options = {"n_permutations": 30, "random_state": 0}
@@ -81,8 +80,7 @@ def test_landmarks_of_a_kernel_of_few_dimensions_are_the_kernel(rng, monkeypatch
         return two, gs.independence_test(X, X[:, :2] ** 2, (kernels, kernels), **options)
 
     exact = both()
-    monkeypatch.setattr(hypotheses, "ROWS", 20)
-    monkeypatch.setattr(hypotheses, "PAIRED_ROWS", 20)
+    sizes("evaluation.hypotheses", ROWS=20, PAIRED_ROWS=20)
     for near, whole in zip(both(), exact, strict=True):
         assert near.landmarks
         assert not whole.landmarks

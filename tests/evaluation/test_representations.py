@@ -24,9 +24,8 @@ def related(rng, n, *widths):
 
 @pytest.mark.parametrize("widths", [(3, 5, 2), (3, 70, 40)], ids=["features", "tiles"])
 @pytest.mark.parametrize("measure", ["cka_debiased", "cka", "alignment"])
-def test_pairs_as_in_the_textbook(measure, widths, rng, monkeypatch):
-    monkeypatch.setattr(representations, "TILES", 3 * 8 * 16)
-    monkeypatch.setattr(representations, "COLUMNS", 2)
+def test_pairs_as_in_the_textbook(measure, widths, rng, sizes):
+    sizes("evaluation.representations", TILES=3 * 8 * 16, COLUMNS=2)
     layers = related(rng, 40, *widths)
     found = gs.compare_representations(layers, measure=measure)
     np.testing.assert_allclose(found.values, dense(layers, measure), atol=1e-12)

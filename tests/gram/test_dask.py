@@ -203,12 +203,12 @@ def test_other_hosts_are_refused_by_name(client, monkeypatch):
 
 
 @pytest.mark.parametrize("when", ["between sweeps", "in the middle"])
-def test_a_late_joiner_of_no_use_is_passed_over(when, monkeypatch):
+def test_a_late_joiner_of_no_use_is_passed_over(when, sizes):
     def claim_another_host():
         odd = {**import_module("gramsmith.gram.host").host(), "numpy": "1.0"}
         import_module("gramsmith.gram.host").host = lambda: odd
 
-    monkeypatch.setattr(module, "LOOK", 0.01)
+    sizes("gram.dask", LOOK=0.01)
     expected, joined = kta(Serial()), []
     with (
         distributed.LocalCluster(

@@ -14,7 +14,6 @@ import gramsmith as gs
 from gramsmith.gram import Engine, Gram, Serial, Threads, as_engine
 from gramsmith.gram.embedded import Unembedded
 from gramsmith.gram.plan import make_plan
-from gramsmith.kernels import compilation
 from gramsmith.measures import get_measure
 from gramsmith.targets import make_target
 from tools.machine_zoo import MACHINES
@@ -79,11 +78,11 @@ def everything(engine, n, dtype):
 
 @pytest.mark.parametrize("route", ["compiled", "numpy"])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_same_bits_on_every_engine(dtype, route, processes, monkeypatch):
+def test_same_bits_on_every_engine(dtype, route, processes, sizes):
     if route == "compiled":
         pytest.importorskip("numba")
     # the plan says which route is taken, in other processes too
-    monkeypatch.setattr(compilation, "SAMPLES", 0 if route == "compiled" else 10**9)
+    sizes("kernels.compilation", SAMPLES=0 if route == "compiled" else 10**9)
     n = 1100
     plan = make_plan(n, dtype)
     assert len(plan.bands) > 5

@@ -19,7 +19,6 @@ import scipy.sparse as sp
 import gramsmith as gs
 from gramsmith.fingerprint import fingerprint
 from gramsmith.gram import Engine, Gram, Journal, JournalError, Serial, Threads
-from gramsmith.gram import engine as engine_module
 from gramsmith.gram import journal as module
 from tests.gram.test_engine import everything, samples
 from tools.forks import code_of
@@ -92,8 +91,8 @@ def test_same_bits_with_a_journal(tmp_path, engine):
     assert with_journal.journal.found > 5
 
 
-def test_large_bands_are_replaced_by_their_sum(tmp_path, monkeypatch):
-    monkeypatch.setattr(engine_module, "ROOM", 1000)
+def test_large_bands_are_replaced_by_their_sum(tmp_path, sizes):
+    sizes("gram.engine", ROOM=1000)
     X, y = samples(5000, np.float32)
     path = tmp_path / "run.journal"
     first = Counted(path)
@@ -433,8 +432,8 @@ def test_fingerprints_are_the_same_in_the_next_process(tmp_path):
     ],
     ids=repr,
 )
-def test_values_of_a_journal_return_as_they_were(value, tmp_path, monkeypatch):
-    monkeypatch.setattr(module, "BLOCK", 20)  # so that arrays lie in several pieces
+def test_values_of_a_journal_return_as_they_were(value, tmp_path, sizes):
+    sizes("gram.journal", BLOCK=20)  # so that arrays lie in several pieces
     with Closing(tmp_path / "run.journal") as journal:
         journal["key"] = {"twice": [value, value]}
     with Closing(tmp_path / "run.journal") as journal:

@@ -26,8 +26,8 @@ def test_rows_in_any_order_and_more_than_once(table, rng):
     assert rows[np.array([], dtype=int)].shape == (0, 4)
 
 
-def test_a_batch_is_shorter_than_a_row_group(table, rng, monkeypatch):
-    monkeypatch.setattr("gramsmith.gram.parquet.BATCH", 33)
+def test_a_batch_is_shorter_than_a_row_group(table, rng, sizes):
+    sizes("gram.parquet", BATCH=33)
     frame, rows = table
     some = rng.permutation(1000)
     np.testing.assert_array_equal(rows[some], frame.to_numpy()[some, :4].astype(float))

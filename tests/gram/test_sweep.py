@@ -19,11 +19,11 @@ pytestmark = pytest.mark.skipif(find_spec("numba") is None, reason="needs numba"
 
 
 @pytest.fixture
-def on_route(monkeypatch):
+def on_route(sizes):
     """Return a way to compute something on the compiled or on the NumPy route."""
 
     def computed(route, function, *arguments, **options):
-        monkeypatch.setattr(compilation, "SAMPLES", 0 if route == "compiled" else 10**9)
+        sizes("kernels.compilation", SAMPLES=0 if route == "compiled" else 10**9)
         return function(*arguments, **options)
 
     return computed
@@ -181,7 +181,7 @@ def test_the_number_of_samples_alone_chooses_the_route(monkeypatch):
     assert not make_plan(compilation.SAMPLES, np.float64).compiled
 
 
-def test_small_sweeps_load_no_compiler(rng, monkeypatch):
+def test_small_sweeps_load_no_compiler(rng, monkeypatch, sizes):
     def fail(*arguments, **options):
         raise AssertionError
 
@@ -189,7 +189,7 @@ def test_small_sweeps_load_no_compiler(rng, monkeypatch):
     pointwise._compiled.cache_clear()
     X = samples(rng)
     assert 0.0 < gs.cka(gs.Gram(gs.Gaussian(), X), X[:, 0] > 0) < 1.0
-    monkeypatch.setattr(compilation, "SAMPLES", 0)
+    sizes("kernels.compilation", SAMPLES=0)
     with pytest.raises(AssertionError):
         gs.cka(gs.Gram(gs.Gaussian(), X), X[:, 0] > 0)
 

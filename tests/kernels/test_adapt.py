@@ -25,7 +25,7 @@ from sklearn.metrics.pairwise import (
 )
 
 import gramsmith as gs
-from gramsmith.kernels import Fixed, Kernel, column_moments, default_kernel, pairs
+from gramsmith.kernels import Fixed, Kernel, column_moments, default_kernel
 from gramsmith.kernels.embedding import rows
 from gramsmith.measures import get_measure
 from gramsmith.targets import make_target
@@ -357,8 +357,8 @@ def test_values_of_pairs_are_those_of_the_function_asked(rng):
     assert_allclose(lists([{"v": [1, 2]}, {"v": [3]}]), [[9, 9], [9, 9]])
 
 
-def test_pairs_beyond_those_that_are_kept(monkeypatch, rng):
-    monkeypatch.setattr(pairs, "KEPT", 3)
+def test_pairs_beyond_those_that_are_kept(sizes, rng):
+    sizes("kernels.pairs", KEPT=3)
     X, count = rng.normal(size=(6, 2)), [0]
     kernel = gs.as_kernel(counting(count))
     for _ in range(2):

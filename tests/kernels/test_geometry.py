@@ -124,8 +124,8 @@ def test_no_dense_rows(kernel, rng):
 
 
 @pytest.fixture(params=[1 << 20, 60])
-def rows(request, rng, monkeypatch):
-    monkeypatch.setattr(geometry, "PRODUCTS", request.param)
+def rows(request, rng, sizes):
+    sizes("kernels.geometry", PRODUCTS=request.param)
     A, B = (sp.random_array((20, 50), density=0.1, rng=rng).tocsr() for _ in range(2))
     return A, B, rng.normal(size=(20, 20))
 

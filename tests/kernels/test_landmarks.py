@@ -76,8 +76,8 @@ def test_leverage_finds_the_odd_ones(rng):
     assert odd > 8  # uniform landmarks hold 4 of them
 
 
-def test_few_of_many_samples_are_looked_at(rng, monkeypatch):
-    monkeypatch.setattr("gramsmith.kernels.landmarks.CANDIDATE_BYTES", 8)
+def test_few_of_many_samples_are_looked_at(rng, sizes):
+    sizes("kernels.landmarks", CANDIDATE_BYTES=8)
     K, seen = gram(rng), set()
 
     def block(I, J):

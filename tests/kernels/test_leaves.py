@@ -5,7 +5,6 @@ import pytest
 import scipy.sparse as sp
 
 import gramsmith as gs
-from gramsmith.kernels import leaves as module
 from tools.registry import FOREST, same_leaf
 
 STUMP = {"feature": [0, 0, 0], "threshold": [1.0, 0.0, 0.0], "left": [1, 1, 2], "right": [2, 1, 2]}
@@ -62,10 +61,10 @@ def test_features_are_sparse_and_give_the_kernel(rng):
         assert cell.value == pytest.approx(twin.cells[key].value, rel=1e-9)
 
 
-def test_blocks_of_rows_are_the_rows(monkeypatch, rng):
+def test_blocks_of_rows_are_the_rows(sizes, rng):
     X = rng.normal(size=(30, 3))
     K = FOREST(X)
-    monkeypatch.setattr(module, "AT_ONCE", 7)
+    sizes("kernels.leaves", AT_ONCE=7)
     np.testing.assert_array_equal(FOREST(X), K)
     np.testing.assert_array_equal(K, same_leaf(X, X))
 

@@ -428,12 +428,12 @@ def test_prediction_runs_in_blocks(monkeypatch):
     assert sum(seen) == 6000
 
 
-def test_many_rows_are_predicted_by_all_threads_with_the_same_bits(monkeypatch):
+def test_many_rows_are_predicted_by_all_threads_with_the_same_bits(monkeypatch, sizes):
     X, y = points(60)
     fitted = gs.KernelRidgeClassifier(gs.Gaussian()).fit(X, y)
     many = np.random.default_rng(3).normal(size=(3000, X.shape[1]))
     whole = fitted.decision_function(many)
-    monkeypatch.setattr(base, "AT_ONCE", 60 * 70)
+    sizes("machines.base", AT_ONCE=60 * 70)
     monkeypatch.setattr(base, "count_workers", lambda n_jobs: 1)
     alone = fitted.decision_function(many)
     np.testing.assert_allclose(alone, whole, atol=1e-12)

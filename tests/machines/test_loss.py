@@ -136,10 +136,10 @@ def test_all_samples_as_landmarks_are_the_exact_machine(rng, classes, loss):
     assert few.objective_ == pytest.approx(exact.objective_, rel=1e-5)
 
 
-def test_many_samples_go_by_landmarks(rng, monkeypatch):
+def test_many_samples_go_by_landmarks(rng, sizes):
     X = rng.normal(size=(400, 3))
     y = X[:, 0] * X[:, 1] > 0
-    monkeypatch.setattr("gramsmith.machines.landmarks.HELD_ROWS", 200)
+    sizes("machines.landmarks", HELD_ROWS=200)
     machine = gs.KernelLogisticRegression(gs.Gaussian(), n_landmarks=60, random_state=0).fit(X, y)
     assert (machine.solver_, machine.n_landmarks_, len(machine.support_)) == ("nystroem", 60, 60)
     assert machine.score(X, y) > 0.93
@@ -169,10 +169,9 @@ def test_products_find_the_machine_on_all_samples(rng, loss, classes):
     assert len(found.support_) == 260
 
 
-def test_auto_takes_products_where_few_will_do(rng, monkeypatch, capsys):
-    from gramsmith.machines import landmarks as module
+def test_auto_takes_products_where_few_will_do(rng, sizes, capsys):
 
-    monkeypatch.setattr(module, "HELD_ROWS", 100)
+    sizes("machines.landmarks", HELD_ROWS=100)
     X = rng.normal(size=(200, 2))
     y = X[:, 0] * X[:, 1] > 0
     easy = gs.KernelLogisticRegression(gs.Gaussian(2.0), alpha=1.0, n_landmarks=60, verbose=True)
@@ -180,7 +179,7 @@ def test_auto_takes_products_where_few_will_do(rng, monkeypatch, capsys):
     assert "products expected of 'cg'" in capsys.readouterr().out
     hard = gs.KernelLogisticRegression(gs.Gaussian(0.1), alpha=1e-4, n_landmarks=5)
     assert hard.fit(X, y).solver_ == "nystroem"
-    monkeypatch.setattr(module, "CG_ROWS", 150)
+    sizes("machines.landmarks", CG_ROWS=150)
     assert easy.set_params(verbose=False).fit(X, y).solver_ == "nystroem"
     chosen = gs.KernelLogisticRegression(gs.Gaussian(2.0), solver="cg", n_landmarks=60).fit(X, y)
     assert chosen.alpha_ in chosen.alphas_

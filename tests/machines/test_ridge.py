@@ -6,7 +6,6 @@ from sklearn.base import clone
 from sklearn.kernel_ridge import KernelRidge
 
 import gramsmith as gs
-from gramsmith.machines import landmarks, ridge
 from oracle import learning as textbook
 from papers import tan
 from tools.machine_zoo import points, strings
@@ -141,15 +140,14 @@ def test_all_samples_as_landmarks_are_the_dense_machine(rng):
 
 
 @pytest.mark.parametrize("criterion", ["squared", "error"])
-def test_landmarks_are_met_in_blocks(rng, monkeypatch, criterion):
+def test_landmarks_are_met_in_blocks(rng, sizes, criterion):
     """However many rows are in work at once, and whether they are held or computed again."""
     X, y = points(90, classes=3)
     w = rng.integers(1, 3, size=90)
     options = {"solver": "nystroem", "n_landmarks": 20, "random_state": 0, "criterion": criterion}
     machine = gs.KernelRidgeClassifier(gs.Gaussian(1.5), **options)
     once = clone(machine).fit(X, y, sample_weight=w)
-    monkeypatch.setattr(landmarks, "BLOCK_ROWS", 7)
-    monkeypatch.setattr(landmarks, "KEPT", 0.0)
+    sizes("machines.landmarks", BLOCK_ROWS=7, KEPT=0.0)
     blocks = clone(machine).fit(X, y, sample_weight=w)
     assert blocks.alpha_ == pytest.approx(once.alpha_)
     np.testing.assert_allclose(blocks.loo_errors_, once.loo_errors_, rtol=1e-8)
@@ -165,20 +163,20 @@ def test_landmarks_lose_no_class(rng):
         assert len(machine.support_) <= 20
 
 
-def test_auto_says_which_solver_it_takes(rng, monkeypatch, capsys):
+def test_auto_says_which_solver_it_takes(rng, sizes, capsys):
     X, y = surface(rng, n=50)
     machine = gs.KernelRidgeRegressor(
         gs.Gaussian(1.0), alpha=0.1, n_landmarks=20, random_state=0, verbose=True
     )
     assert machine.fit(X, y).solver_ == "eigen"
-    monkeypatch.setattr(landmarks, "HELD_ROWS", 40)
+    sizes("machines.landmarks", HELD_ROWS=40)
     assert machine.fit(X, y).solver_ == "cg"
     assert "solver 'cg'" in capsys.readouterr().out
     # many products: a regulariser far below what the landmarks leave
     hard = clone(machine).set_params(alpha=1e-9, n_landmarks=2)
     assert hard.fit(X, y).solver_ == "nystroem"
     assert "solver 'nystroem'" in capsys.readouterr().out
-    monkeypatch.setattr(landmarks, "CG_ROWS", 45)
+    sizes("machines.landmarks", CG_ROWS=45)
     assert machine.fit(X, y).solver_ == "nystroem"
 
 
@@ -197,9 +195,9 @@ def test_estimated_leave_one_out_is_near_the_exact_one(rng):
     assert cg.fit(X, y).estimated_loo_residuals_.shape == (300,)
 
 
-def test_single_precision_products_are_corrected(rng, monkeypatch):
+def test_single_precision_products_are_corrected(rng, sizes):
     X, y = surface(rng)
-    monkeypatch.setattr(ridge, "ROUGH_ROWS", 100)
+    sizes("machines.ridge", ROUGH_ROWS=100)
     dense = gs.KernelRidgeRegressor(gs.Gaussian(1.0), alpha=0.1).fit(X, y)
     cg = gs.KernelRidgeRegressor(
         gs.Gaussian(1.0), alpha=0.1, solver="cg", n_landmarks=30, tol=1e-11

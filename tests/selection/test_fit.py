@@ -338,12 +338,12 @@ def test_other_machines_are_refused(rng, machine, options, message):
         gs.rank_kernels(X, y, machine=machine, **options)
 
 
-def test_the_fit_on_landmarks_tells_how_far_it_is(monkeypatch, sizes):
+def test_the_fit_on_landmarks_tells_how_far_it_is(sizes):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(500, 2))
     y = X[:, 0] * X[:, 1] > 0
     sizes(EXACT_ROWS=300, LANDMARKS=40, LANDMARK_ROWS=300)
-    monkeypatch.setattr("gramsmith.machines.landmarks.BLOCK_ROWS", 100)
+    sizes("machines.landmarks", BLOCK_ROWS=100)
     news = []
     found = gs.rank_kernels(X, y, ["rbf", "linear"], progress=lambda *what: news.append(what))
     fit = [(done, total) for stage, done, total, _ in news if stage == "fit"]

@@ -148,12 +148,12 @@ def test_a_new_file_has_the_rights_of_any_other(tmp_path):
     assert (tmp_path / "m").stat().st_mode == (tmp_path / "other").stat().st_mode
 
 
-def test_the_limit_of_the_header(tmp_path, monkeypatch):
+def test_the_limit_of_the_header(tmp_path, sizes):
     text = json.dumps(MANIFEST, separators=(",", ":"))
     needed = len(text) + 200 * (len(TENSORS) + 1)
-    monkeypatch.setattr(container, "HEADER_LIMIT", needed)
+    sizes("storage.container", HEADER_LIMIT=needed)
     write_container(tmp_path / "m", TENSORS, MANIFEST)
-    monkeypatch.setattr(container, "HEADER_LIMIT", needed - 1)
+    sizes("storage.container", HEADER_LIMIT=needed - 1)
     with pytest.raises(ValueError, match=f"below {needed - 1:,} bytes .*, got {len(text):,}"):
         write_container(tmp_path / "m", TENSORS, MANIFEST)
 

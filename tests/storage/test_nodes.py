@@ -43,7 +43,7 @@ LEVELS = {
 
 
 @pytest.mark.parametrize("level", LEVELS.values(), ids=LEVELS)
-def test_nesting_has_one_limit(level, monkeypatch):
+def test_nesting_has_one_limit(level, sizes):
     value = 0
     for _ in range(DEPTH_LIMIT):
         value = level(value)
@@ -51,13 +51,13 @@ def test_nesting_has_one_limit(level, monkeypatch):
     assert repr(decoded(node)) == repr(value)
     with pytest.raises(NotStorable, match=f"nesting below {DEPTH_LIMIT}"):
         Encoder().encode(level(level(value)), "here")
-    monkeypatch.setattr(encode, "DEPTH_LIMIT", 1000)
+    sizes("storage.encode", DEPTH_LIMIT=1000)
     with pytest.raises(ModelFormatError, match=f"nested past {DEPTH_LIMIT}"):
         decoded(Encoder().encode(level(level(value)), "here"))
 
 
 @pytest.mark.parametrize("leaf", [np.float64(1.5), sp.csr_array((1, 1))], ids=["number", "sparse"])
-def test_what_can_be_written_can_be_read(leaf, monkeypatch):
+def test_what_can_be_written_can_be_read(leaf, sizes):
     """A number of NumPy and the arrays of a sparse matrix are a level deeper than they are."""
     value = leaf
     for _ in range(DEPTH_LIMIT - 1):
@@ -65,7 +65,7 @@ def test_what_can_be_written_can_be_read(leaf, monkeypatch):
     assert repr(again(value)) == repr(value)
     with pytest.raises(NotStorable, match="nesting below"):
         Encoder().encode([value], "here")
-    monkeypatch.setattr(encode, "DEPTH_LIMIT", 1000)
+    sizes("storage.encode", DEPTH_LIMIT=1000)
     with pytest.raises(ModelFormatError, match="nested past"):
         again([value])
 
@@ -79,7 +79,7 @@ def test_numbers_within_numbers_are_nested_too():
 
 
 @pytest.mark.parametrize("part", ["key", "fitted"])
-def test_keys_and_fitted_attributes_are_a_level_deeper(part, monkeypatch):
+def test_keys_and_fitted_attributes_are_a_level_deeper(part, monkeypatch, sizes):
     def value(levels):
         inner = 0
         for _ in range(levels):
@@ -94,7 +94,7 @@ def test_keys_and_fitted_attributes_are_a_level_deeper(part, monkeypatch):
     with pytest.raises(NotStorable, match="nesting below"):
         Encoder().encode(value(DEPTH_LIMIT), "here")
     Encoder().encode(value(DEPTH_LIMIT - 1), "here")
-    monkeypatch.setattr(encode, "DEPTH_LIMIT", 1000)
+    sizes("storage.encode", DEPTH_LIMIT=1000)
     with pytest.raises(ModelFormatError, match="nested past"):
         decoded(Encoder().encode(value(DEPTH_LIMIT), "here"))
 

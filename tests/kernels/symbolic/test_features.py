@@ -4,19 +4,18 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose
 
 import gramsmith as gs
-from gramsmith.kernels.symbolic import base as symbolic
 from gramsmith.kernels.symbolic.base import count_matrix, product, squares
 
 
 @pytest.fixture(params=[0.0, 0.02, 2.0])
-def share(request, monkeypatch):
+def share(request, sizes):
     """Multiply all columns densely, some, none."""
-    monkeypatch.setattr(symbolic, "DENSE_SHARE", request.param)
+    sizes("kernels.symbolic.base", DENSE_SHARE=request.param)
 
 
 @pytest.mark.parametrize("bytes_at_once", [1 << 26, 100])
-def test_product_is_the_matrix_product(rng, share, monkeypatch, bytes_at_once):
-    monkeypatch.setattr(symbolic, "DENSE_BYTES", bytes_at_once)
+def test_product_is_the_matrix_product(rng, share, sizes, bytes_at_once):
+    sizes("kernels.symbolic.base", DENSE_BYTES=bytes_at_once)
     density = np.linspace(0, 0.9, 25)
     A, B = (sp.csr_array((rng.random((n, 25)) < density) * 3.0) for n in (9, 14))
     assert_allclose(product(A, B), A.toarray() @ B.toarray().T)

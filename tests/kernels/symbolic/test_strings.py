@@ -6,7 +6,7 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose
 
 import gramsmith as gs
-from gramsmith.kernels.symbolic import spectrum, substrings
+from gramsmith.kernels.symbolic import spectrum
 from oracle import strings as tb
 
 LETTERS = "aabé\ud800"  # few symbols, so that strings share some
@@ -49,11 +49,11 @@ CASES = {
 
 
 @pytest.fixture(params=["features", "pairs"])
-def way(request, monkeypatch):
+def way(request, sizes):
     """Run a test with explicit features where there are any, and with pairs of strings compared."""
     if request.param == "pairs":
-        monkeypatch.setattr(spectrum, "ENTRIES", -1)
-        monkeypatch.setattr(substrings, "ENTRIES", -1)
+        sizes("kernels.symbolic.spectrum", ENTRIES=-1)
+        sizes("kernels.symbolic.substrings", ENTRIES=-1)
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -128,12 +128,12 @@ def test_alphabet_of_the_data_by_default(way, dna):
     assert gs.Spectrum(2)(["acgt"], ["ACGT"]) == 0
 
 
-def test_both_ways_agree_on_proteins(rng, monkeypatch):
+def test_both_ways_agree_on_proteins(rng, sizes):
     letters = "ACDEFGHIKLMNPQRSTVWY"
     X = ["".join(rng.choice(list(letters), 40)) for _ in range(6)]
     kernel = gs.Mismatch(4, 1, alphabet=letters)
     K = kernel(X)
-    monkeypatch.setattr(spectrum, "ENTRIES", -1)
+    sizes("kernels.symbolic.spectrum", ENTRIES=-1)
     assert np.array_equal(kernel(X), K)
 
 
@@ -201,9 +201,9 @@ def test_decay_stays_in_its_range_when_learned():
 
 
 @pytest.mark.parametrize("largest", [1 << 62, 40, 5])
-def test_windows_with_equal_numbers_are_equal(monkeypatch, rng, largest):
+def test_windows_with_equal_numbers_are_equal(sizes, rng, largest):
     # a small limit forces the replacement of prefixes by ranks
-    monkeypatch.setattr(spectrum, "LARGEST", largest)
+    sizes("kernels.symbolic.spectrum", LARGEST=largest)
     samples = [tuple(rng.integers(-1, 4, size)) for size in rng.integers(0, 12, 20)]
     starts = np.concatenate([[0], np.cumsum([len(s) for s in samples])])
     codes = np.array([c for s in samples for c in s], dtype=np.int32)

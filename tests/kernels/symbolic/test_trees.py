@@ -3,7 +3,6 @@ import pytest
 from numpy.testing import assert_allclose
 
 import gramsmith as gs
-from gramsmith.kernels.symbolic import trees
 from gramsmith.kernels.symbolic.trees import Forest, as_trees, count_pairs, flatten, fragment_tables
 from oracle import strings as tb
 
@@ -22,8 +21,8 @@ def random_tree(rng):
 @pytest.mark.parametrize("kind", ["complete", "fragment"])
 @pytest.mark.parametrize("decay", [1.0, 0.5])
 @pytest.mark.parametrize("most", [1 << 21, 3])
-def test_equals_the_list_of_all_subtrees(random_tree, dense, monkeypatch, kind, decay, most):
-    monkeypatch.setattr(trees, "PAIRS", most)  # few pairs at once: the tile is halved
+def test_equals_the_list_of_all_subtrees(random_tree, dense, sizes, kind, decay, most):
+    sizes("kernels.symbolic.trees", PAIRS=most)  # few pairs at once: the tile is halved
     kernel = gs.Subtree(decay, kind)
     for _ in range(15):
         X = [random_tree() for _ in range(5)]
