@@ -300,6 +300,27 @@ def test_resume_keeps_what_was_judged():
     assert one.overall_estimate == two.overall_estimate
 
 
+def test_ctrl_c_keeps_the_folds_that_were_finished():
+    class Interrupted(Remembers):
+        left: ClassVar[list] = [3]
+
+        def fit(self, X, y):
+            self.left[0] -= 1
+            if self.left[0] < 0:
+                raise KeyboardInterrupt
+            return super().fit(X, y)
+
+    (X, y), notes = steps(90), {}
+    options = {"estimators": {"m": Interrupted()}, "resume": notes, "n_jobs": 1}
+    with pytest.raises(KeyboardInterrupt):
+        gs.rank_kernels(X, y, KERNELS, **options)
+    assert len(Interrupted.seen) == 3
+    Interrupted.left[0] = 100
+    record = gs.rank_kernels(X, y, KERNELS, **options).other_records[0]
+    assert record["score"] is not None
+    assert len(Interrupted.seen) == 5 + 5 * (5 + 1)  # the choice is made anew in five outer folds
+
+
 def test_ctrl_c_during_the_comparison_ends_the_ranking():
     class Interrupts(Remembers):
         def fit(self, X, y):

@@ -276,8 +276,7 @@ def picture_rows(best: Candidate, samples: Samples, task: Task) -> tuple[Array, 
     some = task.sample(MAP_ROWS, salt=6)
     gram = some[replace(task, cv=None).at(some).sample(GRAM_ROWS, salt=5)]
     gram = gram[np.argsort(task.line[gram], kind="stable")]
-    _, K = next(iter(samples.blocks([best], some, some)))
-    return np.asarray(0.5 * (K + K.T)), gram, some
+    return samples.gram(best, some), gram, some
 
 
 # ---- held-out answers ---------------------------------------------------------------------------
@@ -501,10 +500,8 @@ def _linear_answers(table: Any, train: Array, test: Array, task: Task) -> Array:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         machine = task.linear_model()
-        machine.fit(table[train], task.taught[train], sample_weight=task.weights[train])
-    if hasattr(machine, "decision_function"):
-        return task.decision_values(machine, table[test], train)
-    return np.asarray(machine.predict(table[test])).reshape(len(test), -1)
+        machine.fit(table[train], task.labels[train], sample_weight=task.weights[train])
+    return task.decision_values(machine, table[test], train)
 
 
 # ---- columns ------------------------------------------------------------------------------------

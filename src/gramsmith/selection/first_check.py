@@ -67,7 +67,7 @@ def check_each(
     order: list[int] = []
 
     def blocks() -> Iterator[Callable[[], Array]]:
-        for i, block in samples.lazy_blocks(candidates, rows, rows[chosen]):
+        for i, block in samples.blocks(candidates, rows, rows[chosen]):
             order.append(i)
             yield block
 

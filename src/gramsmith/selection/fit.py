@@ -19,8 +19,8 @@ from gramsmith.selection.choose import Findings
 from gramsmith.selection.held_out import HeldOut, Scored, score
 from gramsmith.selection.problem import Problem
 from gramsmith.selection.samples import as_array
-from gramsmith.selection.task import Folds, Task, last_step
-from gramsmith.selection.verify import fit_weighted, fold_values
+from gramsmith.selection.task import Task, last_step
+from gramsmith.selection.verify import fit_weighted, values_in_folds
 from gramsmith.selection.work import Work
 
 Array = npt.NDArray[Any]
@@ -86,7 +86,10 @@ def delivered_record(found: Findings, machines: Sequence[Any], problem: Problem)
     values = np.zeros((len(places), task.codes.shape[1]))
     for (i, weight), machine in zip(found.chosen.items(), machines, strict=True):
         if in_folds:
-            values += weight * _fold_values(found.candidates[i], machine, rows, splits, problem)
+            candidate, setting = found.candidates[i], machine.alpha_ / task.weights.sum()
+            K, definite = problem.samples.gram(candidate, rows), candidate.kernel.positive_definite
+            settings = np.array([setting])
+            values += weight * values_in_folds(K, rows, splits, settings, problem, definite)[0]
             continue
         residuals = machine.loo_residuals_.reshape(len(rows), -1)
         if residuals.shape[1] != values.shape[1]:  # the machine has no class without weight
@@ -102,23 +105,6 @@ def delivered_record(found: Findings, machines: Sequence[Any], problem: Problem)
     )
     order = np.argsort(record.rows)
     return score(record.at(order[task.fresh(record.rows[order], found.taught)]), task)
-
-
-def _fold_values(
-    candidate: Candidate, machine: Any, rows: Array, splits: Folds, problem: Problem
-) -> Array:
-    """Return what machines fitted in the folds say of their test rows, fold after fold, (m, q).
-
-    At the regulariser in use, per unit of weight in training.
-    """
-    task, parts = problem.task, []
-    [(_, K)] = problem.samples.blocks([candidate], rows, rows)
-    K, definite = 0.5 * (K + K.T), candidate.kernel.positive_definite
-    setting = np.array([machine.alpha_]) / task.weights.sum()
-    for train, test in splits:
-        inside, cross = K[np.ix_(train, train)], K[np.ix_(test, train)]
-        parts.append(fold_values(inside, rows[train], cross, setting, problem, definite)[0])
-    return np.concatenate(parts)
 
 
 def assemble(

@@ -144,8 +144,9 @@ def learn_scales(
     # an output each by itself would be another machine: one kernel and regulariser for all
     learned: list[tuple[float, Any, Array, int]] = []
     candidates = [found.candidates[i] for i in found.chosen]
-    for place, K in problem.samples.blocks(candidates, rows, rows):
-        path = RidgePath(0.5 * (K + K.T), T, sample_weight=training_weights(task, rows))
+    weights = training_weights(task, rows)
+    for place, candidate in enumerate(candidates):
+        path = RidgePath(problem.samples.gram(candidate, rows), T, sample_weight=weights)
         alphas = SCALE_ALPHAS * float(path.eigenvalues.mean())
         logs = np.empty((len(alphas), *T.shape))
         for test, residuals in zip(folds, path.fold_residuals(alphas, folds), strict=True):

@@ -71,28 +71,36 @@ def judge(problem: Problem, best: Scored | None, work: Work) -> tuple[Judged, ..
 
 
 def _judge(other: Other, problem: Problem, rows: Array, splits: Folds, work: Work) -> Judged:
-    """Return the held-out record of one estimator, and how long it took."""
-    task, key = problem.task, f"estimator/{other.name}"
-    kept = work.notes.get(key)
-    if kept is not None:
-        record = HeldOut(**kept["record"])
-        return Judged(other, score(record, task), kept["seconds"], kept["size"])
+    """Return the held-out record of one estimator, and how long it took; each fold is kept."""
+    task = problem.task
+    keys = [f"estimator/{other.name}/{number}" for number in range(len(splits))]
+    missing = [number for number, key in enumerate(keys) if key not in work.notes]
 
-    def run(split: tuple[Array, Array]) -> tuple[Answers | str, float, float | None]:
-        begun = time.monotonic()
-        said, model = fitted_answer(other, problem, rows[split[0]], rows[split[1]])
-        return said, time.monotonic() - begun, None if model is None else size_of(model)
+    def run(number: int) -> tuple[str, dict[str, Any]]:
+        begun, (train, test) = time.monotonic(), splits[number]
+        answers, model = fitted_answer(other, problem, rows[train], rows[test])
+        spent = {
+            "seconds": time.monotonic() - begun,
+            "size": None if model is None else size_of(model),
+        }
+        if isinstance(answers, str):
+            return answers, spent
+        return "", {**vars(answers), **spent}
 
+    failed, seconds = "", 0.0
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # comparisons only; set here, never in a thread
-        results = list(work.pieces(run, splits))
-    if any(result is None for result in results):
-        return Judged(other)
-    seconds, size = float(sum(spent for _, spent, _ in results)), results[-1][2]
-    failed = next((said for said, *_ in results if isinstance(said, str)), "")
+        for number, result in zip(missing, work.pieces(run, missing), strict=True):
+            if result is None:
+                return Judged(other)
+            failed, seconds = failed or result[0], seconds + result[1]["seconds"]
+            if not result[0]:
+                work.notes[keys[number]] = result[1]
     if failed:
         return Judged(other, seconds=seconds, failed=failed)
-    answers = joined([said for said, *_ in results])
+    parts = [work.notes[key] for key in keys]
+    seconds, size = float(sum(part["seconds"] for part in parts)), parts[-1]["size"]
+    answers = joined([Answers(part["f"], part["p"]) for part in parts])
     record = HeldOut.of_folds(
         type(other.estimator).__name__,
         answers.f[None],
@@ -100,7 +108,6 @@ def _judge(other: Other, problem: Problem, rows: Array, splits: Folds, work: Wor
         splits,
         shares=None if answers.p is None else answers.p[None],
     )
-    work.notes[key] = {"record": record.to_plain(), "seconds": seconds, "size": size}
     return Judged(other, score(record, task), seconds, size)
 
 

@@ -17,7 +17,7 @@ from gramsmith.selection.held_out import LEVEL, HeldOut, Scored, score
 from gramsmith.selection.problem import Problem
 from gramsmith.selection.scores import Answers
 from gramsmith.selection.task import Folds
-from gramsmith.selection.verify import fold_values
+from gramsmith.selection.verify import values_in_folds
 
 Array = npt.NDArray[Any]
 
@@ -39,16 +39,11 @@ def about_random_folds(found: Findings, problem: Problem) -> list[Advice]:
     candidate, result = found.candidates[plain[0]], found.results[plain[0]]
     rows = task.sample(min(problem.plan.compare_rows, MOST_ROWS), salt=3)
     splits = task.splits(rows, 5)
-    [(_, K)] = problem.samples.blocks([candidate], rows, rows)
-    K = 0.5 * (K + K.T)
+    K, settings = problem.samples.gram(candidate, rows), result.record.settings
 
     def judged(folds: Folds) -> Scored:
-        settings = result.record.settings
-        parts = [
-            fold_values(K[np.ix_(a, a)], rows[a], K[np.ix_(b, a)], settings, problem)
-            for a, b in folds
-        ]
-        values, name = np.concatenate(parts, axis=1), result.record.machine
+        values = values_in_folds(K, rows, folds, settings, problem)
+        name = result.record.machine
         return score(HeldOut.of_folds(name, values, rows, folds, settings=settings), task)
 
     names = rows if task.groups is None else task.groups[rows]

@@ -151,17 +151,20 @@ class Samples:
             shared=False,
         )
 
+    def block(self, candidate: Candidate, rows: Array, columns: Array) -> Array:
+        """Return a block of the kernel matrix of one candidate."""
+        [(_, block)] = self.blocks([candidate], rows, columns)
+        return block()
+
+    def gram(self, candidate: Candidate, rows: Array) -> Array:
+        """Return the Gram matrix of some rows, symmetric to the last digit."""
+        K = self.block(candidate, rows, rows)
+        return np.asarray(0.5 * (K + K.T))
+
     def blocks(
         self, candidates: Sequence[Candidate], rows: Array, columns: Array
-    ) -> Iterator[tuple[int, Array]]:
-        """Yield (position, kernel block) of every candidate, distances being computed once."""
-        for i, block in self.lazy_blocks(candidates, rows, columns):
-            yield i, block()
-
-    def lazy_blocks(
-        self, candidates: Sequence[Candidate], rows: Array, columns: Array
     ) -> Iterator[tuple[int, Callable[[], Array]]]:
-        """Yield (position, function that returns the kernel block), for threads to call."""
+        """Yield (position, function that returns the kernel block), distances computed once."""
         shared: dict[Any, list[int]] = {}
         for i, candidate in enumerate(candidates):
             shared.setdefault(_geometry_key(candidate, i), []).append(i)

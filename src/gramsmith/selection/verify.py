@@ -88,7 +88,7 @@ def verify(
 
         def blocks() -> Any:
             part = [group[k] for k in given]
-            for place, block in problem.samples.lazy_blocks(part, rows, rows):
+            for place, block in problem.samples.blocks(part, rows, rows):
                 order.append(given[place])
                 yield block, alphas[given[place]], part[place].kernel.positive_definite
 
@@ -113,32 +113,39 @@ def _record(
 ) -> HeldOut:
     """Return the record of one kernel in all folds, from its Gram matrix."""
     settings = alpha * ALPHAS
-    looks = [outermost(K)] if problem.task.open_ended else []
     definite = definite or (problem.machine is None and is_semidefinite(K))
-    parts = [
-        fold_values(
-            K[np.ix_(train, train)],
-            rows[train],
-            K[np.ix_(test, train)],
-            settings,
-            problem,
-            definite,
-        )
-        for train, test in (*splits, *looks)
-    ]
-    return _of_parts(parts, settings, problem, rows, splits)
+    values, far = (
+        values_in_folds(K, rows, folds, settings, problem, definite)
+        for folds in (splits, [outermost(K)] if problem.task.open_ended else [])
+    )
+    return _of_values(values, far, settings, problem, rows, splits)
 
 
-def _of_parts(
-    parts: Sequence[Array], settings: Array, problem: Problem, rows: Array, splits: Folds
+def _of_values(
+    values: Array, far: Array, settings: Array, problem: Problem, rows: Array, splits: Folds
 ) -> HeldOut:
     """Return the record of what all folds, and perhaps one of the outermost samples, say."""
     name, machine = "ridge", problem.machine
     if machine is not None:
         name, settings = type(machine).__name__, np.array([np.nan])
-    values = np.concatenate(parts[: len(splits)], axis=1)
-    far = parts[-1] if len(parts) > len(splits) else None
-    return HeldOut.of_folds(name, values, rows, splits, settings=settings, outermost=far)
+    outermost = far if far.size else None
+    return HeldOut.of_folds(name, values, rows, splits, settings=settings, outermost=outermost)
+
+
+def values_in_folds(
+    K: Array,
+    rows: Array,
+    folds: Folds,
+    settings: Array,
+    problem: Problem,
+    definite: bool = False,
+) -> Array:
+    """Return what machines of all folds say of their test rows, one after the other, (a, m, q)."""
+    parts = [
+        fold_values(K[np.ix_(a, a)], rows[a], K[np.ix_(b, a)], settings, problem, definite)
+        for a, b in folds
+    ]
+    return np.concatenate(parts, axis=1) if parts else np.empty(0)
 
 
 def fold_values(
@@ -182,23 +189,19 @@ def _learned_record(
         found = learn_from(learned.source, learned.middle, problem, rows[common], work, key)
         kernels.append(learned.source if found is None else found.candidate)
 
-    def run(number: int) -> tuple[Array, Array | None]:
+    def run(number: int) -> tuple[Array, Array]:
         train, test = splits[number]
         both = rows[np.concatenate([train, test])]
-        [(_, K)] = problem.samples.blocks([kernels[number % lessons]], both, rows[train])
+        K = problem.samples.block(kernels[number % lessons], both, rows[train])
         block = 0.5 * (K[: len(train)] + K[: len(train)].T)
         values = fold_values(block, rows[train], K[len(train) :], settings, problem)
-        if number > 0 or not task.open_ended:
-            return values, None
-        inner, outer = outermost(block)
-        inside, cross = block[np.ix_(inner, inner)], block[np.ix_(outer, inner)]
-        return values, fold_values(inside, rows[train][inner], cross, settings, problem)
+        looks = [outermost(block)] if task.open_ended and number == 0 else []
+        return values, values_in_folds(block, rows[train], looks, settings, problem)
 
     few = len(rows) <= sizes.SERIAL_ROWS
     results = list(work.pieces(run, range(len(splits)), here=few, must=True))
-    far = results[0][1]
-    parts = [values for values, _ in results]
-    return _of_parts([*parts, *([] if far is None else [far])], settings, problem, rows, splits)
+    values = np.concatenate([part for part, _ in results], axis=1)
+    return _of_values(values, results[0][1], settings, problem, rows, splits)
 
 
 def outermost(K: Array) -> tuple[Array, Array]:
