@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
+from sklearn.model_selection import KFold
 
 import gramsmith as gs
 from gramsmith.evaluation import representations
@@ -32,10 +33,13 @@ def test_pairs_as_in_the_textbook(measure, widths, rng, sizes):
     single = gs.compare_representations([X.astype(np.float32) for X in layers], measure=measure)
     np.testing.assert_allclose(single.values, found.values, atol=1e-6)
     assert found.errors[0, 1] > 0
-    rows = np.delete(np.arange(40), np.sort(np.random.default_rng(0).permutation(40)[3::10]))
-    np.testing.assert_allclose(
-        found.left_out[3], dense([X[rows] for X in layers], measure), atol=1e-11
-    )
+    folds = KFold(10, shuffle=True, random_state=np.random.RandomState(0)).split(layers[0])
+    for value, (rows, _) in zip(found.left_out, folds, strict=True):
+        np.testing.assert_allclose(value, dense([X[rows] for X in layers], measure), atol=1e-11)
+    for power in (-25, 25):  # products of products are beyond single precision
+        unit = [(X * 10.0**power).astype(np.float32) for X in layers]
+        scaled = gs.compare_representations(unit, measure=measure)
+        np.testing.assert_allclose(scaled.values, found.values, atol=1e-6)
     moved = gs.compare_representations([X + 1e3 for X in layers], measure="cka")
     np.testing.assert_allclose(moved.values, dense(layers, "cka"), atol=1e-9)
 
@@ -78,6 +82,7 @@ def test_kinds_of_arrays(rng, tmp_path):
     found = gs.compare_representations({"conv": activations}, [other])
     np.testing.assert_allclose(found.values, dense([flat], "cka_debiased", [other]), atol=1e-12)
     assert found.notes == ("conv: (30, 4, 3, 2) was flattened to 24 columns.",)
+    assert found.notes[0] in found._repr_html_()
     found = gs.compare_representations([activations, other], pooling="mean")
     np.testing.assert_allclose(found.values, dense([mean, other], "cka_debiased"), atol=1e-12)
     assert "averaged over positions to 4 columns" in found.notes[0]
@@ -211,6 +216,21 @@ REFUSED = {
     "biased batches": (lambda X: gs.compare_representations(iter([[X]]), measure="cka"), "batches"),
     "small batches": (lambda X: gs.compare_representations(iter([[X[:3]]])), "at least 4 rows"),
     "growing": (lambda X: gs.compare_representations(iter([[X[:5]], [X]])), "Make them equal"),
+    "inf": (lambda X: gs.compare_representations({"b": X * np.inf}), "b: expected finite"),
+    "huge": (lambda X: gs.compare_representations([1e99 * X]), "Multiply them by a constant"),
+    "tiny": (lambda X: gs.compare_representations([1e-99 * X]), "Multiply them by a constant"),
+    "no rows": (lambda X: gs.compare_representations([X[:0]]), "at least 2 samples"),
+    "no columns": (lambda X: gs.compare_representations([X[:, :0]]), r"shape \(10, 0\)"),
+    "a list of batches": (lambda X: gs.compare_representations([{"a": X}]), r"Pass iter"),
+    "fewer batches of others": (
+        lambda X: gs.compare_representations(iter([[X], [X]]), iter([[X]])),
+        "as many batches of others",
+    ),
+    "others at once": (lambda X: gs.compare_representations(iter([[X]]), [X]), "an iterator"),
+    "a short batch between": (
+        lambda X: gs.compare_representations(iter([[X], [X[:5]], [X]])),
+        "Make them equal",
+    ),
     "no batch": (lambda X: gs.compare_representations(iter([])), "at least one batch"),
     "other layers": (
         lambda X: gs.compare_representations(iter([{"a": X}, {"b": X}])),

@@ -7,17 +7,20 @@ linear kernels, q_kl = |X_k' X_l|², n (Σd)². Both keep the sums without each 
 
 from __future__ import annotations
 
+import html
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
+from itertools import pairwise, zip_longest
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
+from sklearn.utils import check_random_state
 
 from gramsmith.arguments import abridged, is_one_of
-from gramsmith.evaluation.errors import FOLDS, interval, jackknife
+from gramsmith.evaluation.errors import FOLDS, assign_folds, interval, jackknife
 from gramsmith.evaluation.path import median_distance
 from gramsmith.evaluation.result import html_table, text_table
 from gramsmith.gram import Gram
@@ -43,8 +46,10 @@ PROJECTIONS = {
     "hsic_unbiased": "debiased",
 }
 TILES = 1 << 25  # bytes of the tiles of all representations that are held at a time
-COLUMNS = 256  # of the second factor of X_k' X_l that are held at a time, for every fold
+COLUMNS = 128  # of the second factor of X_k' X_l that are held at a time, for every fold
+BLOCK = 1024  # rows that are held in double precision
 LEAST = 4  # samples of a debiased measure
+LARGEST = 1e70  # number whose fourth power may be added up
 
 
 @dataclass(frozen=True)
@@ -72,11 +77,11 @@ class RepresentationMatrix:
     >>> import gramsmith as gs
     >>> X = np.random.default_rng(0).normal(size=(200, 5))
     >>> print(gs.compare_representations({"all": X, "part": X[:, :3], "twice": 2.0 * X}))
-    cka_debiased  all           part          twice
-    ------------  ------------  ------------  ------------
-    all           1 ±0          0.712 ±0.042  1 ±0
-    part          0.712 ±0.042  1 ±0          0.712 ±0.042
-    twice         1 ±0          0.712 ±0.042  1 ±0
+    cka_debiased  all          part         twice
+    ------------  -----------  -----------  -----------
+    all           1 ±0         0.712 ±0.03  1 ±0
+    part          0.712 ±0.03  1 ±0         0.712 ±0.03
+    twice         1 ±0         0.712 ±0.03  1 ±0
     """
 
     values: Array
@@ -147,7 +152,8 @@ class RepresentationMatrix:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        return html_table(*self._table())
+        notes = "".join(f"<p>{html.escape(note)}</p>" for note in self.notes)
+        return html_table(*self._table()) + notes
 
 
 def compare_representations(
@@ -206,7 +212,7 @@ def compare_representations(
     >>> print(gs.compare_representations({"clean": X}, noisy))
     cka_debiased  noise 0.5      noise 2.0
     ------------  -------------  ------------
-    clean         0.804 ±0.0089  0.193 ±0.013
+    clean         0.804 ±0.0074  0.193 ±0.021
     """
     for name, value, allowed in (
         ("measure", measure, tuple(PROJECTIONS)),
@@ -217,13 +223,13 @@ def compare_representations(
     if _is_stream(layers):
         return _over_batches(layers, others, measure, kernel, pooling)
     joined = _Joined.of(layers, others, pooling)
-    folds = _folds(joined.n, random_state)
-    products = np.array(
-        [_products(part, PROJECTIONS[measure]) for part in _all_moments(joined, kernel, folds)]
-    )
-    counts = [joined.n, *(joined.n - len(rows) for rows in folds)]
+    n, count = joined.n, min(FOLDS, joined.n // 2)
+    enough = count > 1 and n - -(-n // count) >= LEAST  # samples left without the largest fold
+    order, fold = assign_folds(_ones(n), count if enough else 0, check_random_state(random_state))
+    moments = _moments(joined, kernel, order, fold)
+    parts = [moments, *(moments.without(f)[0] for f in range(0 if fold is None else count))]
     return joined.result(
-        measure, np.array([_values(G, measure, n) for G, n in zip(products, counts, strict=True)])
+        measure, [_values(_products(part, measure), measure, part.d.shape[1]) for part in parts]
     )
 
 
@@ -246,6 +252,8 @@ class _Joined:
         notes: list[str] = []
         arrays = [_as_rows(name, X, pooling, notes) for name, X in (*named, *more)]
         sizes = {int(X.shape[0]) for X in arrays}
+        if min(sizes) < 2:
+            raise ValueError("Expected at least 2 samples, got fewer.")
         if len(sizes) != 1:
             raise ValueError(
                 f"Expected representations of the same samples, got {sorted(sizes)} rows. Pass the "
@@ -264,10 +272,12 @@ class _Joined:
         """The number of samples."""
         return int(self.arrays[0].shape[0])
 
-    def result(self, measure: str, values: Array, n: int | None = None) -> RepresentationMatrix:
+    def result(
+        self, measure: str, values: list[Array], n: int | None = None
+    ) -> RepresentationMatrix:
         """Return the matrix from the values of all pairs: of all rows, then without each fold."""
         m = len(self.names)
-        part = values[:, :m, :m] if self.others is None else values[:, :m, m:]
+        part = np.array(values)[:, :m, 0 if self.others is None else m :]
         cells = part[1:].reshape(len(part) - 1, part[0].size).T
         errors = np.array([jackknife(column) for column in cells], dtype=float)
         return RepresentationMatrix(
@@ -294,6 +304,11 @@ def _named(layers: Any, what: str) -> list[tuple[str, Any]]:
         )
     if not found:
         raise ValueError(f"Expected at least one array as {what}, got none.")
+    if isinstance(found[0][1], Mapping):
+        raise TypeError(
+            f"Expected a dict or a list of arrays as {what}, got a list of dicts. If these are "
+            "batches of samples, pass iter(...) of the list."
+        )
     return found
 
 
@@ -312,21 +327,16 @@ def _as_rows(name: str, X: Any, pooling: str, notes: list[str]) -> Any:
     numbers = not is_numpy_array(X) or X.dtype.kind in "biufc" or "bfloat16" in str(X.dtype)
     if not numbers or "complex" in str(X.dtype):
         raise ValueError(f"{name}: expected an array of real numbers, got dtype {X.dtype}.")
-    axes, shape = len(X.shape), tuple(X.shape)
-    if axes == 1:
-        X = (
-            X.reshape((shape[0], 1))
-            if is_numpy_array(X)
-            else array_namespace(X).reshape(X, (-1, 1))
-        )
-    if axes not in (1, 2, 3, 4):
+    axes, shape, xp = len(X.shape), tuple(X.shape), array_namespace(X)
+    if axes not in (1, 2, 3, 4) or 0 in shape[1:]:
         raise ValueError(f"{name}: expected an array of two to four axes, got shape {shape}.")
-    if axes > 2 and pooling == "flatten":
-        X = array_namespace(X).reshape(X, (shape[0], int(np.prod(shape[1:]))))
+    if axes == 1:
+        X = xp.reshape(X, (-1, 1))
+    elif axes > 2 and pooling == "flatten":
+        X = xp.reshape(X, (shape[0], int(np.prod(shape[1:]))))
         notes.append(f"{name}: {shape} was flattened to {X.shape[1]} columns.")
     elif axes > 2:
         over = (1,) if axes == 3 else (2, 3)
-        xp = array_namespace(X)
         X = xp.mean(xp.astype(X, xp.float32) if _is_half(X) else X, axis=over)
         notes.append(f"{name}: {shape} was averaged over positions to {X.shape[1]} columns.")
     return X
@@ -351,39 +361,25 @@ def _as_numpy(X: Any) -> Array:
     return np.asarray(X, dtype=np.float32 if _is_half(X) else np.float64)
 
 
-def _folds(n: int, random_state: Any) -> list[Array]:
-    """Return the rows of every fold, none where too few samples would be left without one."""
-    count = min(FOLDS, n // 2)
-    if n - -(-n // max(count, 1)) < LEAST:
-        return []
-    order = np.random.default_rng(random_state).permutation(n)
-    return [np.sort(order[f::count]) for f in range(count)]
-
-
 # ---- sums ------------------------------------------------------------------------------------
 
 
-def _all_moments(joined: _Joined, kernel: Any, folds: list[Array]) -> list[Moments]:
-    """Return the moments of all samples, and of those without each fold."""
+def _moments(joined: _Joined, kernel: Any, order: Any = None, fold: Any = None) -> Moments:
+    """Return the moments of the kernels of all representations, of samples in an order by fold."""
+    order = np.arange(joined.n) if order is None else order
     if _is_linear(kernel):
-        rows = [_Rows(X) for X in _on_one_device(joined)]
-        # n² Σd by tiles, n (Σd)² by features
-        few = sum(int(X.shape[1]) for X in joined.arrays) < joined.n
-        sums = (_by_features if few else _by_tiles)(rows, folds or [np.arange(joined.n)])
-        found = [sums.moments(), *(sums.moments(f) for f in range(len(folds)))]
-    else:
-        views = tuple(map(_as_numpy, joined.arrays))
-        _note_conversion(joined)
-        kernels = kernel if isinstance(kernel, list) else [_kernel_of(kernel, X) for X in views]
-        order = np.concatenate(folds) if folds else np.arange(joined.n)
-        fold = np.repeat(np.arange(len(folds)), [len(rows) for rows in folds]) if folds else None
-        G = Gram(kernels, tuple(X[order] for X in views))
-        moments = G.moments(_ones(joined.n), fold=fold, cross=True)
-        found = [moments, *(moments.without(f)[0] for f in range(len(folds)))]
-    for name, sums_of_squares in zip(joined.all_names, found[0].squares.diagonal(), strict=True):
-        if not np.isfinite(sums_of_squares):
+        found = zip(joined.all_names, _on_one_device(joined), strict=True)
+        rows = [_Rows(name, X, order) for name, X in found]
+        return _of_linear(rows, np.zeros(joined.n, dtype=int) if fold is None else fold)
+    arrays = [_as_numpy(X) for X in joined.arrays]
+    _note_conversion(joined)
+    kernels = kernel if isinstance(kernel, list) else [_kernel_of(kernel, X) for X in arrays]
+    G = Gram(kernels, tuple(X[order] for X in arrays))
+    moments = G.moments(_ones(joined.n), fold=fold, cross=True)
+    for name, square in zip(joined.all_names, moments.squares.diagonal(), strict=True):
+        if not np.isfinite(square):
             raise ValueError(f"{name}: expected finite numbers, got NaN, infinity or an overflow.")
-    return found
+    return moments
 
 
 def _is_linear(kernel: Any) -> bool:
@@ -416,133 +412,121 @@ def _ones(n: int) -> Target:
 
 
 class _Rows:
-    """Rows of a representation, less the mean of all of them, in the type they are multiplied in.
+    """Rows of a representation in units of its largest number, less their mean.
 
-    Half precision is multiplied in single precision, and so are floats of single precision;
-    sums are taken in double precision.
+    Single and half precision are multiplied in single precision, everything else in double
+    precision; sums are taken in double precision. The unit is a power of 2, which rounds nothing:
+    products of products of numbers such as 1e-12 would be 0 in single precision.
     """
 
-    def __init__(self, X: Any) -> None:
-        self.X, self.xp = X, array_namespace(X)
-        name = str(X.dtype).rpartition(".")[2]
-        single = name == "float32" or _is_half(X)
+    def __init__(self, name: str, X: Any, order: Array) -> None:
+        self.X, self.order, self.xp = X, order, array_namespace(X)
+        single = _is_half(X) or str(X.dtype).endswith("float32")
         self.dtype = self.xp.float32 if single else self.xp.float64
-        n, block = int(X.shape[0]), 1024  # rows that are held in double precision
-        parts = (X[start : min(start + block, n), :] for start in range(0, n, block))
-        total = sum(self.xp.sum(self.doubled(part), axis=0) for part in parts)
+        starts, n = range(0, len(order), BLOCK), len(order)
+        blocks = [X[start : min(start + BLOCK, n), :] for start in starts]
+        top = max(float(self.xp.max(self.xp.abs(self.doubled(part)))) for part in blocks)
+        if top != 0.0 and not 1.0 / LARGEST <= top <= LARGEST:
+            raise ValueError(
+                f"{name}: expected finite numbers, the largest from {1.0 / LARGEST:.0e} to "
+                f"{LARGEST:.0e}, got {top:.3g}. Multiply them by a constant."
+            )
+        self.unit = 2.0 ** int(np.frexp(top)[1])
+        total = sum(self.xp.sum(self.doubled(part) / self.unit, axis=0) for part in blocks)
         self.mean = self.xp.astype(total / n, self.dtype)
 
     def doubled(self, X: Any) -> Any:
         """Return an array in double precision, where it lives."""
         return self.xp.astype(X, self.xp.float64, copy=False)
 
-    def take(self, rows: Array) -> Any:
-        """Return some rows."""
-        index = self.xp.asarray(rows, device=device(self.X))
-        return self.xp.astype(self.xp.take(self.X, index, axis=0), self.dtype) - self.mean
+    def take(self, rows: slice) -> Any:
+        """Return some rows in the order of the folds."""
+        index = self.xp.asarray(self.order[rows], device=device(self.X))
+        X = self.xp.astype(self.xp.take(self.X, index, axis=0), self.dtype)
+        return X / self.unit - self.mean
 
 
-class _LinearSums:
-    """Sums of linear kernels: <K_k, K_l> of all samples and without each fold, rows, diagonals."""
-
-    def __init__(self, rows: list[_Rows], folds: list[Array]) -> None:
-        m, n = len(rows), sum(map(len, folds))
-        self.folds = folds
-        self.q = np.zeros((len(folds) + 1, m, m))
-        self.rows = np.zeros((m, n, len(folds)))  # sums over the columns of every fold
-        self.d, self.h, self.c = np.empty((m, n)), np.empty((m, n)), np.empty(m)
-        for k, part in enumerate(rows):
-            mean = part.doubled(part.mean)
-            self.c[k] = float(part.xp.sum(mean * mean))
-            for fold in folds:
-                X = part.doubled(part.take(fold))
-                self.d[k, fold] = _as_numpy(part.xp.sum(X * X, axis=1))
-                self.h[k, fold] = _as_numpy(X @ mean)
-
-    def moments(self, without: int | None = None) -> Moments:
-        """Return the moments of all samples, or of those without a fold."""
-        there = np.ones(self.d.shape[1], dtype=bool)
-        columns = np.ones(len(self.folds), dtype=bool)
-        if without is not None:
-            there[self.folds[without]] = columns[without] = False
-        P = self.rows[:, there][:, :, columns].sum(axis=2)
-        q = self.q[0 if without is None else without + 1]
-        return Moments(
-            P[:, None, :, None],
-            self.d[:, there],
-            q[:, :, None, None],
-            self.h[:, there],
-            self.c,
-            np.zeros(P.shape[1], dtype=int),
-            True,
-        )
+def _of_linear(rows: list[_Rows], fold: Array) -> Moments:
+    """Return the moments of linear kernels, by features or by tiles."""
+    m, n, F = len(rows), len(fold), int(fold[-1]) + 1
+    ends = np.searchsorted(fold, np.arange(F + 1)).tolist()
+    cuts = [slice(*pair) for pair in pairwise(ends)]
+    P, d, h, c = np.zeros((m, F, n, 1)), np.empty((m, n)), np.empty((m, n)), np.empty(m)
+    for k, part in enumerate(rows):
+        mean = part.doubled(part.mean)
+        c[k] = float(part.xp.sum(mean * mean))
+        for cut in cuts:
+            X = part.doubled(part.take(cut))
+            d[k, cut] = _as_numpy(part.xp.sum(X * X, axis=1))
+            h[k, cut] = _as_numpy(X @ mean)
+    few = sum(int(part.X.shape[1]) for part in rows) < n  # n (Σd)² by features, n² Σd by tiles
+    q = (_add_features if few else _add_tiles)(rows, cuts, P[..., 0])
+    u = np.array([part.unit for part in rows]) ** 2
+    P, q = P * u[:, None, None, None], q * np.outer(u, u)[:, :, None, None]
+    return Moments(P, d * u[:, None], q, h * u[:, None], c * u, fold, cross=True)
 
 
-def _by_tiles(rows: list[_Rows], folds: list[Array]) -> _LinearSums:
-    """Add up tiles of all kernels at once."""
-    sums, m, F, xp = _LinearSums(rows, folds), len(rows), len(folds), rows[0].xp
+def _add_tiles(rows: list[_Rows], cuts: list[slice], sums: Array) -> Array:
+    """Return <K_k, K_l> by folds from tiles of all kernels at once, and add up their rows."""
+    m, F, xp = len(rows), len(cuts), rows[0].xp
     size = max(1, int(np.sqrt(TILES / (8 * m))))
     blocks = [
-        (f, part)
-        for f, fold in enumerate(folds)
-        for part in np.split(fold, range(size, len(fold), size))
+        (f, slice(start, min(start + size, cut.stop)))
+        for f, cut in enumerate(cuts)
+        for start in range(cut.start, cut.stop, size)
     ]
-    q = np.zeros((F, F, m, m))
+    q = np.zeros((m, m, F, F))
     for a, (f, I) in enumerate(blocks):
         left = [part.take(I) for part in rows]
         for g, J in blocks[a:]:
-            same = J is I
             tiles = []
             for k, part in enumerate(rows):
-                right = left[k] if same else part.take(J)
+                right = left[k] if I == J else part.take(J)
                 K = part.doubled(left[k] @ xp.matrix_transpose(right))
-                sums.rows[k, I, g] += _as_numpy(xp.sum(K, axis=1))
-                if not same:
-                    sums.rows[k, J, f] += _as_numpy(xp.sum(K, axis=0))
+                sums[k, g, I] += _as_numpy(xp.sum(K, axis=1))
+                if I != J:
+                    sums[k, f, J] += _as_numpy(xp.sum(K, axis=0))
                 tiles.append(xp.reshape(K, (-1,)))
             T = xp.stack(tiles)
-            found = _as_numpy(T @ xp.matrix_transpose(T))
-            q[f, g] += found
-            if not same:
-                q[g, f] += found
-    sums.q[0] = q.sum(axis=(0, 1))
-    for f in range(F):
-        sums.q[f + 1] = sums.q[0] - q[f].sum(axis=0) - q[:, f].sum(axis=0) + q[f, f]
-    return sums
+            products = _as_numpy(T @ xp.matrix_transpose(T))
+            q[:, :, f, g] += products
+            if I != J:
+                q[:, :, g, f] += products
+    return q
 
 
-def _by_features(rows: list[_Rows], folds: list[Array]) -> _LinearSums:
-    """Add up |X_k' X_l|², the columns of X_l in parts."""
-    sums, xp = _LinearSums(rows, folds), rows[0].xp
+def _add_features(rows: list[_Rows], cuts: list[slice], sums: Array) -> Array:
+    """Return <K_k, K_l> by folds, <X_kf' X_lf, X_kg' X_lg>, and add up the rows of the kernels."""
+    m, F, xp = len(rows), len(cuts), rows[0].xp
+    q = np.zeros((m, m, F, F))
     for k, first in enumerate(rows):
-        left = [first.take(fold) for fold in folds]
-        totals = [xp.sum(first.doubled(part), axis=0) for part in left]
-        for g, total in enumerate(totals):
-            for fold, part in zip(folds, left, strict=True):
-                sums.rows[k, fold, g] = _as_numpy(first.doubled(part) @ total)
-        for l in range(k, len(rows)):
-            second = rows[l]
-            right = left if l == k else [second.take(fold) for fold in folds]
-            width = int(second.X.shape[1])
+        left = [first.take(cut) for cut in cuts]
+        for g, other in enumerate(left):
+            total = xp.sum(first.doubled(other), axis=0)
+            for cut, part in zip(cuts, left, strict=True):
+                sums[k, g, cut] = _as_numpy(first.doubled(part) @ total)
+        for l in range(k, m):
+            right = left if l == k else [rows[l].take(cut) for cut in cuts]
+            width = int(rows[l].X.shape[1])
             for start in range(0, width, COLUMNS):
                 columns = slice(start, min(start + COLUMNS, width))
-                products = [
-                    first.doubled(xp.matrix_transpose(a) @ b[:, columns])
-                    for a, b in zip(left, right, strict=True)
-                ]
-                whole = sum(products)
-                for f, S in enumerate([0.0, *products]):
-                    sums.q[f, k, l] += float(xp.sum((whole - S) ** 2))
-            sums.q[:, l, k] = sums.q[:, k, l]
-    return sums
+                T = xp.stack(
+                    [
+                        xp.reshape(first.doubled(xp.matrix_transpose(a) @ b[:, columns]), (-1,))
+                        for a, b in zip(left, right, strict=True)
+                    ]
+                )
+                q[k, l] += _as_numpy(T @ xp.matrix_transpose(T))
+            q[l, k] = q[k, l]
+    return q
 
 
 # ---- measures --------------------------------------------------------------------------------
 
 
-def _products(moments: Moments, projection: str) -> Array:
+def _products(moments: Moments, measure: str) -> Array:
     """Return <P K_k, P K_l> of all pairs, 0 for those of a kernel that is constant but rounding."""
-    G = kernel_products(moments, _ones(moments.d.shape[1]), projection)
+    G = kernel_products(moments, _ones(moments.d.shape[1]), PROJECTIONS[measure])
     flat = G.diagonal() <= FLAT * moments.squares.diagonal()
     G[flat], G[:, flat] = 0.0, 0.0
     return G
@@ -577,24 +561,24 @@ def _over_batches(
             f'Expected measure "cka_debiased" or "hsic_unbiased" for batches, got {measure!r}: the '
             "others depend on the size of the batches."
         )
-    if others is not None and not isinstance(others, Iterable):
+    if others is not None and not _is_stream(others):
         raise TypeError(
             "Expected batches of other representations beside those of layers, got "
-            f"{abridged(others)}."
+            f"{abridged(others)}. Pass an iterator of dicts or lists of arrays."
         )
     products: list[Array] = []
-    size, first, used, short = 0, None, kernel, 0
-    pairs = (
-        ((batch, None) for batch in layers) if others is None else zip(layers, others, strict=True)
-    )
-    for batch, beside in pairs:
+    first: _Joined | None = None
+    size, short = 0, False
+    for batch, beside in zip_longest(layers, others or ()):
+        if others is not None and (batch is None or beside is None):
+            raise ValueError("Expected as many batches of others as of layers, got fewer of one.")
         joined = _Joined.of(batch, beside, pooling)
         if first is None:
             first, size = joined, joined.n
             if size < LEAST:
                 raise ValueError(f"Expected batches of at least {LEAST} rows, got {size}.")
             if not _is_linear(kernel):  # one width for all batches
-                used = [_kernel_of(kernel, _as_numpy(X)) for X in joined.arrays]
+                kernel = [_kernel_of(kernel, _as_numpy(X)) for X in joined.arrays]
         if joined.all_names != first.all_names:
             raise ValueError("Expected the same representations in every batch, got others.")
         if joined.n > size or short:
@@ -603,11 +587,12 @@ def _over_batches(
                 f"{joined.n}. Make them equal."
             )
         if joined.n < size:
+            short = True
             first.notes.append(
                 f"The last batch, of {joined.n} rows instead of {size}, is left out."
             )
             continue
-        products.append(_products(_all_moments(joined, used, [])[0], "debiased"))
+        products.append(_products(_moments(joined, kernel), measure))
     if first is None:
         raise ValueError("Expected at least one batch, got none.")
     count = len(products)
@@ -617,4 +602,4 @@ def _over_batches(
     if count > 1:
         sums += [(total - np.sum(group, axis=0), count - len(group)) for group in groups]
     values = [_values(G / number, measure, size) for G, number in sums]
-    return first.result(measure, np.array(values), n=count * size)
+    return first.result(measure, values, n=count * size)
