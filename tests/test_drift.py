@@ -85,6 +85,8 @@ def test_types_that_changed_and_columns_of_one_table(rng):
     assert "Only in the new rows: 'extra'" in notes
     assert "broken" in notes
     assert found(result)["size"].kind == "number"
+    unread = found(gs.drift_test(old, new.assign(price="unknown"), random_state=0))["price"]
+    assert unread.change == "missing 0% → 100%"
     gaps = new.assign(price=np.where(rng.random(120) < 0.3, np.nan, new.price))
     change = found(gs.drift_test(old, gaps, random_state=0))["price"]
     assert "missing 0% → " in change.change
@@ -156,11 +158,12 @@ def test_a_model_without_rows_says_what_it_cannot_tell(rng, fitted, tmp_path, ki
     columns = found(result)
     assert columns["town"].pvalue is None
     assert columns["town"].change == "never seen before: 1%, such as 'Rom'"
+    assert columns["flag"].change == f"True {old.flag.mean():.0%} → {new.flag.mean():.0%}"
     assert columns["when"].pvalue is columns["said"].pvalue is None
     assert "cannot be tested" in " ".join(result.notes)
     z = (new["size"] - old["size"].mean()) / old["size"].std(ddof=0)
-    error = np.sqrt(z.var(ddof=0) / 150 + 1 / 200)
-    p = 2 * stats.norm.sf(abs(z.mean()) / error)
+    known = {"mean2": 0.0, "std2": 1.0, "nobs2": 200, "equal_var": False}
+    p = stats.ttest_ind_from_stats(z.mean(), z.std(ddof=1), 150, **known).pvalue
     assert columns["size"].effect_size == pytest.approx(abs(z.mean()), rel=1e-9)
     assert columns["size"].pvalue == pytest.approx(3 * p, rel=1e-9)  # size, price, flag
 
@@ -168,6 +171,9 @@ def test_a_model_without_rows_says_what_it_cannot_tell(rng, fitted, tmp_path, ki
 def test_matrices_texts_and_models_of_them(rng):
     X, Z = rng.normal(size=(120, 3)), rng.normal(size=(90, 3)) + np.eye(3)[1]
     assert gs.drift_test(X, Z, random_state=0).drifted == ["x1"]
+    assert gs.drift_test(X[:, 1], Z[:, 1], random_state=0).drifted == ["x0"]
+    series = [pd.Series(side[:, 1] > 0, name="up") for side in (X, Z)]
+    assert gs.drift_test(*series, random_state=0).drifted == ["up"]
     model = gs.KernelRidgeRegressor(gs.Gaussian()).fit(X, X[:, 0])
     assert gs.drift_test(model, Z, random_state=0).drifted == ["x1"]
     words = ["".join(rng.choice(list("ab"), 8)) for _ in range(40)]
@@ -199,6 +205,17 @@ def test_what_is_none_of_these_is_refused(rng):
             gs.drift_test(svc, X)
     with pytest.raises(ValueError, match="n_permutations"):
         gs.drift_test(X, X, n_permutations=0)
+    model = gs.KernelRidgeRegressor().fit(X, X[:, 0])
+    with pytest.raises(ValueError, match="no roles for a model"):
+        gs.drift_test(model, X, roles={"x0": "drop"})
+    frame = pd.DataFrame({"town": ["Ulm", "Bern"] * 10, "x": X[:, 0]})
+    table = make_pipeline(TableEncoder(), gs.KernelSVC()).fit(frame, X[:, 0] > 0)
+    for few in (0, 1):
+        for old, new in ((X, X), (model, X), (frame, frame), (["a", "b"], ["a", "b"])):
+            with pytest.raises(ValueError, match="at least 2 old and 2 new rows"):
+                gs.drift_test(old, new[:few])
+        with pytest.raises(ValueError, match="at least 2 old and 2 new rows"):
+            gs.drift_test(table, frame[:1])
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
-from scipy.special import erfc
+from scipy.special import stdtr
 from sklearn.utils import check_random_state
 
 from gramsmith.arguments import abridged, counted
@@ -224,16 +224,25 @@ def drift_test(
     """
     if n_permutations is not None:
         check_permutations(n_permutations, 1)
-    rng = check_random_state(random_state)
+    against_model = hasattr(reference, "fit")
+    if against_model and roles is not None:
+        raise ValueError("Expected no roles for a model, which knows those of its columns.")
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        if hasattr(reference, "fit"):
-            sides = _against_model(reference, new)
-        else:
-            sides = _two_tables(reference, new, roles)
+        sides = (
+            _against_model(reference, new) if against_model else _two_tables(reference, new, roles)
+        )
     told = [str(w.message) for w in caught if issubclass(w.category, UserWarning)]
-    sides = replace(sides, notes=[*sides.notes, *dict.fromkeys(told)])
-    return sides.tested(n_permutations, rng)
+    sides.notes.extend(dict.fromkeys(told))
+    return sides.tested(n_permutations, check_random_state(random_state))
+
+
+def _check_rows(n_old: int, n_new: int) -> None:
+    if min(n_old, n_new) < 2:
+        raise ValueError(
+            f"Expected at least 2 old and 2 new rows, got {n_old} and {n_new}. The models of "
+            "KernelSelector have novelty(X) for single rows."
+        )
 
 
 # ---- what is compared --------------------------------------------------------------------------
@@ -247,7 +256,8 @@ class _Part:
     kind: str
     change: str = ""
     own: Sequence[int] = ()  # encoded columns, none where there is nothing to compare
-    z: tuple[float, float] | None = None  # shift of the mean in deviations, and its standard error
+    # of the mean, in deviations: how far it moved, the standard error, and degrees of freedom
+    shift: tuple[float, float, float] | None = None
 
 
 @dataclass(frozen=True)
@@ -262,68 +272,51 @@ class _Sides:
 
     def tested(self, n_permutations: int | None, rng: Any) -> DriftResult:
         """Return the result of all tests, adjusted for their number."""
-        notes = list(self.notes)
-        if self.old is None:
-            found = [_by_mean(part) for part in self.parts]
-            return self._result(None, found, notes)
+        columns = [_by_mean(part) for part in self.parts]
         if isinstance(self.new, list):
             shuffles = n_permutations or LEAST_SHUFFLES
             texts = two_sample_test(self.old, self.new, n_permutations=shuffles, random_state=rng)
-            alone = ColumnDrift("(all)", "text", texts.effect_size, texts.pvalue)
-            return self._result(alone, [], notes)
-        compared = [k for k, part in enumerate(self.parts) if len(part.own)]
+            return self._result(ColumnDrift("(all)", "text", texts.effect_size, texts.pvalue), [])
+        compared = [] if self.old is None else [k for k, p in enumerate(self.parts) if len(p.own)]
+        if not compared:
+            return self._result(None, columns)
         shuffles = min(max(LEAST_SHUFFLES, PER_COLUMN * (len(compared) + 1)), MOST_SHUFFLES)
         shuffles = n_permutations or shuffles
-        most = min(MOST, int(WORK / (2 * COST * shuffles * max(len(compared), 1))))
-        old, new = (_some(Z, most, rng) for Z in (self.old, self.new))
-        for name, Z, some in (("old", self.old, old), ("new", self.new, new)):
-            if len(some) < len(Z):
-                notes.append(f"{len(some):,} of {len(Z):,} {name} rows were drawn at random.")
-        Z = np.concatenate([old, new])
-        in_first = np.arange(len(Z)) < len(old)
-        every = [np.asarray(self.parts[k].own, dtype=np.int64) for k in compared]
-        if not every:
-            return self._result(None, [_by_mean(part) for part in self.parts], notes)
-        groups = [np.concatenate(every), *every] if len(every) > 1 else every
-        tests = compare_columns(Z, in_first, groups, shuffles, rng)
-        columns = [ColumnDrift(p.name, p.kind, None, None, p.change) for p in self.parts]
-        together = None
-        if len(every) > 1:
-            whole, *tests = tests
-            together = ColumnDrift("(all)", "", whole.effect_size, whole.pvalue)
-        for k, one in zip(compared, tests, strict=True):
+        most = min(MOST, int(WORK / (2 * COST * shuffles * len(compared))))
+        sides = []
+        for name, Z in (("old", self.old), ("new", self.new)):
+            if len(Z) > most:
+                self.notes.append(f"{most:,} of {len(Z):,} {name} rows were drawn at random.")
+            sides.append(Z[np.sort(rng.permutation(len(Z))[:most])] if len(Z) > most else Z)
+        Z, own = np.concatenate(sides), [np.array(self.parts[k].own) for k in compared]
+        if len(own) > 1:
+            own.append(np.concatenate(own))
+        tests = compare_columns(Z, np.arange(len(Z)) < len(sides[0]), own, shuffles, rng)
+        for k, one in zip(compared, tests, strict=False):
             columns[k] = replace(columns[k], effect_size=one.effect_size, pvalue=one.pvalue)
-        return self._result(together, columns, notes)
+        whole = tests[-1]
+        together = ColumnDrift("(all)", "", whole.effect_size, whole.pvalue)
+        return self._result(together if len(own) > 1 else None, columns)
 
-    def _result(
-        self, together: ColumnDrift | None, columns: list[ColumnDrift], notes: list[str]
-    ) -> DriftResult:
-        all_parts = [*([] if together is None else [together]), *columns]
-        tested = [k for k, part in enumerate(all_parts) if part.pvalue is not None]
-        adjusted = holm([all_parts[k].pvalue for k in tested])
-        for k, p in zip(tested, adjusted, strict=True):
-            all_parts[k] = replace(all_parts[k], pvalue=float(p))
-        if together is not None:
-            together, *columns = all_parts
-        else:
-            columns = all_parts
+    def _result(self, together: ColumnDrift | None, columns: list[ColumnDrift]) -> DriftResult:
+        every = [*([] if together is None else [together]), *columns]
+        tested = [k for k, column in enumerate(every) if column.pvalue is not None]
+        adjusted = holm([every[k].pvalue for k in tested])
+        for k, p in zip(tested, adjusted.tolist(), strict=True):
+            every[k] = replace(every[k], pvalue=p)
+        together, columns = (None, every) if together is None else (every[0], every[1:])
         columns.sort(key=lambda c: (c.pvalue is None, c.pvalue or 0.0, -(c.effect_size or 0.0)))
         least = float(adjusted.min()) if len(adjusted) else None
-        n_new = len(self.new)
-        return DriftResult(least, together, columns, self.n_old, n_new, tuple(notes))
-
-
-def _some(Z: Array, most: int, rng: Any) -> Array:
-    return Z[np.sort(rng.permutation(len(Z))[:most])] if len(Z) > most else Z
+        return DriftResult(least, together, columns, self.n_old, len(self.new), tuple(self.notes))
 
 
 def _by_mean(part: _Part) -> ColumnDrift:
-    """Return the test of a mean against one that is remembered: normal, of both samples."""
-    if part.z is None:
+    """Return Welch's test of a mean against one that is remembered, if there is one."""
+    if part.shift is None:
         return ColumnDrift(part.name, part.kind, None, None, part.change)
-    shift, error = part.z
-    p = float(erfc(shift / error / np.sqrt(2.0))) if error > 0 else float(shift == 0.0)
-    return ColumnDrift(part.name, part.kind, shift, p, part.change)
+    difference, error, freedom = part.shift
+    p = 2.0 * stdtr(freedom, -difference / error) if error > 0 else float(difference == 0.0)
+    return ColumnDrift(part.name, part.kind, difference, float(p), part.change)
 
 
 # ---- two tables --------------------------------------------------------------------------------
@@ -332,6 +325,7 @@ def _by_mean(part: _Part) -> ColumnDrift:
 def _two_tables(reference: Any, new: Any, roles: dict[Any, str] | None) -> _Sides:
     """Return two tables encoded by all of their rows, and the columns that both have."""
     if _is_list(reference) or _is_list(new):
+        _check_rows(len(reference), len(new))
         return _Sides([], list(reference), list(new), len(reference))
     first, second = _columns(reference), _columns(new)
     given = check_roles(roles, first)
@@ -347,6 +341,8 @@ def _two_tables(reference: Any, new: Any, roles: dict[Any, str] | None) -> _Side
     if not names:
         raise ValueError("Expected two tables with columns of the same names, got none in common.")
     old, fresh = ({k: plain(side[k], k) for k in names} for side in (first, second))
+    n = len(old[names[0]].values)
+    _check_rows(n, len(fresh[names[0]].values))
     together = {k: pooled(old[k], fresh[k]) for k in names}
     numbers = frame_columns(reference) is None
     facts, all_facts = TableFacts.of(old), TableFacts.of(together)
@@ -358,7 +354,6 @@ def _two_tables(reference: Any, new: Any, roles: dict[Any, str] | None) -> _Side
         columns.append(column)
     cells = list(together.values())
     Z, sources = encoded_together(columns, cells)
-    n = len(old[names[0]].values)
     parts = [
         _Part(
             str(k),
@@ -380,7 +375,7 @@ def _is_list(X: Any) -> bool:
 
 
 def _columns(X: Any) -> dict[Any, Any]:
-    found = frame_columns(X)
+    found = frame_columns(X.to_frame() if hasattr(X, "to_frame") else X)  # of a series
     if found is not None:
         return found
     try:
@@ -389,6 +384,7 @@ def _columns(X: Any) -> dict[Any, Any]:
         raise TypeError(
             f"Expected a data frame, an array of numbers or texts, got {abridged(X)}."
         ) from error
+    X = X[:, None] if X.ndim == 1 else X
     if X.ndim != 2:
         raise ValueError(f"Expected a table, or rows of numbers, got an array of shape {X.shape}.")
     return {f"x{j}": X[:, j] for j in range(X.shape[1])}
@@ -400,16 +396,16 @@ def _matrix(X: Any) -> Any:
 
 def _change(column: Column, cells: Cells, n: int) -> str:
     """Return what changed most between the first n cells and the others, in words."""
-    absent = missing_cells(cells.values)
-    gaps = absent[:n].mean(), absent[n:].mean()
-    missing = f"missing {gaps[0]:.0%} → {gaps[1]:.0%}" if abs(gaps[0] - gaps[1]) >= 0.01 else ""
+    absent, told = missing_cells(cells.values), ""
     if column.kind in ("number", "date"):
         values = typed(column.name, cells.values, column.kind, column.style, column.sentinel)
-        return ", ".join(filter(None, [_medians(values[:n], values[n:], column.kind), missing]))
-    if column.kind in ("text", "sequence"):
-        return missing
-    words = as_words(cells.values)
-    return ", ".join(filter(None, [_shares(words[:n], words[n:]), missing]))
+        absent, told = np.isnan(values), _medians(values[:n], values[n:], column.kind)
+    elif column.kind not in ("text", "sequence"):
+        words = as_words(cells.values)
+        told = _shares(words[:n], words[n:])
+    gaps = [float(np.mean(part)) if len(part) else 0.0 for part in (absent[:n], absent[n:])]
+    missing = f"missing {gaps[0]:.0%} → {gaps[1]:.0%}" if abs(gaps[0] - gaps[1]) >= 0.01 else ""
+    return ", ".join(filter(None, [told, missing]))
 
 
 def _medians(old: Array, new: Array, kind: str) -> str:
@@ -453,14 +449,16 @@ def _against_model(model: Any, new: Any) -> _Sides:
     Z = new if before else _matrix(new)
     for step in before:
         Z = step.transform(Z)
+    _check_rows(n_old, len(Z) if isinstance(Z, list) else Z.shape[0])
+    if rows is None and encoder is None:
+        raise ValueError(
+            "Expected a model that keeps its training rows or encodes a table, got neither. Pass "
+            "the table that it was trained on instead."
+        )
     if isinstance(Z, list):
-        if rows is None:
-            raise ValueError(_UNKNOWN)
         return _Sides([], list(rows), Z, n_old)
     Z, rows = (X.toarray() if sp.issparse(X) else X for X in (Z, rows))
     if encoder is None:
-        if rows is None:
-            raise ValueError(_UNKNOWN)
         parts = [_Part(f"x{j}", "number", own=[j]) for j in range(Z.shape[1])]
         return _Sides(parts, rows, Z, n_old)
     cells = _named_cells(encoder, new)
@@ -469,10 +467,6 @@ def _against_model(model: Any, new: Any) -> _Sides:
     return _with_rows(encoder, np.array(rows), Z, cells, n_old)
 
 
-_UNKNOWN = (
-    "Expected a model that keeps its training rows or encodes a table, got neither. Pass the table "
-    "that it was trained on instead."
-)
 WITHOUT_ROWS = (
     "The model keeps no training rows: only means of numbers are tested, and new categories named. "
     "Whether spreads, shares of categories, dates, texts or combinations of columns changed cannot "
@@ -547,6 +541,8 @@ def _change_from(block: Any, i: int, cells: Cells, old: Array, new: Array) -> st
         with warnings.catch_warnings():  # encoding has warned of the same cells
             warnings.simplefilter("ignore")
             values = typed("", cells.values, "number", style, float(block.sentinels_[i]))
+        if str(block.kinds_[i]) == "boolean" and block.scale and not np.isnan(values).all():
+            return f"True {block.mean_[i]:.0%} → {np.nanmean(values):.0%}"
         return _medians(np.array([block.fill_[i]]), values, "number")
     if isinstance(block, Categories):
         unseen = _unseen(block, i, cells)
@@ -577,12 +573,13 @@ def _remembered(
     width = len(numbers.parts(names))
     for block in encoder.blocks_:
         for i, (j, kind) in enumerate(zip(block.columns_, block.kinds_, strict=True)):
-            change, z = "", None
+            change, shift = "", None
             if isinstance(block, Numbers) and not len(block.levels_[i]):
-                first = int(np.flatnonzero(sources[:width] == j)[0])
-                x = Z[:, first]
-                z = abs(float(x.mean())), float(np.sqrt(x.var() / n + 1.0 / n_old))
+                x = Z[:, int(np.flatnonzero(sources[:width] == j)[0])]
+                new, old = float(x.var(ddof=1)) / n, 1.0 / n_old
+                freedom = (new + old) ** 2 / (new**2 / (n - 1.0) + old**2 / (n_old - 1.0))
+                shift = abs(float(x.mean())), float(np.sqrt(new + old)), freedom
             if isinstance(block, Numbers | Categories):
                 change = _change_from(block, i, cells[names[j]], Z[:0], Z[:0])
-            parts.append(_Part(names[j], str(kind), change, z=z))
+            parts.append(_Part(names[j], str(kind), change, shift=shift))
     return parts

@@ -123,6 +123,7 @@ def test_every_kind_of_sample(rng):
     known = gs.two_sample_test(X, Y, gs.Gaussian(), **options)
     assert given.statistic == pytest.approx(known.statistic, rel=1e-12)
     assert given.pvalue == known.pvalue
+    assert gs.two_sample_test(K, labels, gs.Precomputed(), **options).pvalue == known.pvalue
     words = ["abab", "aabb", "bbaa", "abba"] * 6
     others = ["cdcd", "ccdd", "ddcc", "cddc"] * 6
     assert gs.two_sample_test(words, others, **options).pvalue < 0.05
@@ -141,8 +142,12 @@ def test_groups_change_places_as_blocks(rng):
     alone = gs.two_sample_test(X[:30], X[30:], **options)
     together = gs.two_sample_test(X[:30], X[30:], groups=codes, **options)
     assert alone.pvalue == 0.01 < together.pvalue
-    in_two = gs.two_sample_test(X[:30], X[30:], groups=(codes[:30], codes[30:]), **options)
-    assert in_two.pvalue == together.pvalue
+    for pair in ((codes[:30], codes[30:]), [codes[:30].tolist(), codes[30:].tolist()]):
+        in_two = gs.two_sample_test(X[:30], X[30:], groups=pair, **options)
+        assert in_two.pvalue == together.pvalue
+    with pytest.warns(UserWarning, match="shuffles share 4 between the samples in 6 ways"):
+        few = gs.two_sample_test(X[:30], X[30:] + 9, groups=np.arange(60) // 15, **options)
+    assert few.pvalue > 0.05
     y = rng.normal(size=12)[codes] + 0.01 * rng.normal(size=60)
     assert gs.independence_test(X, y, **options).pvalue == 0.01
     assert gs.independence_test(X, y, groups=codes, **options).pvalue > 0.01
@@ -182,7 +187,7 @@ REFUSED = {
     "few": (lambda X: gs.two_sample_test(X, X[:1]), "at least 2 rows"),
     "four": (lambda X: gs.independence_test(X[:3], X[:3]), "at least 4"),
     "kinds": (lambda X: gs.two_sample_test(X, ["a", "b"]), "one kind"),
-    "objects": (lambda X: gs.two_sample_test([{1}, {2}], [{3}, {4}]), "Pass a kernel"),
+    "objects": (lambda X: gs.two_sample_test([{1}] * 4, [{3}] * 4), "Pass a kernel"),
     "both": (lambda X: gs.two_sample_test(X, X, groups=[0] * 20), "in one of the two samples"),
     "sizes": (
         lambda X: gs.independence_test(X[:6], X[:6], groups=[0, 1, 1, 2, 2, 2]),
@@ -191,6 +196,8 @@ REFUSED = {
     "labels": (lambda X: gs.two_sample_test(np.eye(4), [0, 1, 2, 3], "precomputed"), "two diff"),
     "mmd": (lambda X: gs.mmd(X, X[:, 0]), "two_sample_test"),
     "mmd of two samples": (lambda X: gs.mmd(X, X + 1.0), "two_sample_test"),
+    "group": (lambda X: gs.two_sample_test(X, X, groups=["a"] * 20), "got group 'a' in both"),
+    "huge": (lambda X: gs.two_sample_test(1e200 * X, X), "finite distances"),
     "permutations": (lambda X: gs.two_sample_test(X, X, n_permutations=0), "n_permutations"),
     "small matrix": (lambda X: gs.two_sample_test(X, X, np.eye(3)), "of all .* samples, got one"),
 }

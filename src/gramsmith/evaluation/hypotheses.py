@@ -13,8 +13,10 @@ and the same statistics are taken of U U'.
 from __future__ import annotations
 
 import html
-from collections.abc import Iterable, Sequence
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from math import comb
 from typing import Any
 
 import numpy as np
@@ -23,7 +25,6 @@ import scipy.sparse as sp
 from sklearn.utils import check_random_state
 
 from gramsmith.arguments import abridged, counted
-from gramsmith.cached import cached_property
 from gramsmith.evaluation.path import sampled_distances
 from gramsmith.evaluation.permutations import (
     check_permutations,
@@ -33,9 +34,10 @@ from gramsmith.evaluation.permutations import (
     without_rounding,
 )
 from gramsmith.gram import Gram, Views, as_views
-from gramsmith.kernels import Gaussian, Kernel, Normalized, Spectrum, check_kernel_matrix
+from gramsmith.kernels import Gaussian, Kernel, Normalized, Precomputed, Spectrum
 from gramsmith.kernels.finite import as_rows, eager
 from gramsmith.kernels.landmarks import inverse_root
+from gramsmith.kernels.precomputed import check_kernel_matrix
 from gramsmith.report.results import draw_null
 from gramsmith.targets import check_groups
 
@@ -178,6 +180,10 @@ def two_sample_test(
     KernelTest
         With `statistic`, `pvalue`, `null_distribution`, `effect_size`, `kernels` and `plot`.
 
+    See Also
+    --------
+    drift_test : Two tables with categories, dates and gaps, column by column.
+
     References
     ----------
     Gretton et al.: A kernel two-sample test (2012).
@@ -193,7 +199,7 @@ def two_sample_test(
     True
     """
     count, rng = check_permutations(n_permutations, 1), check_random_state(random_state)
-    if isinstance(kernel, str) and kernel == "precomputed":
+    if _is_given(kernel):
         Z = check_kernel_matrix(X, psd="ignore")
         in_first = _sides_of_rows(Y, len(Z))
     else:
@@ -203,8 +209,10 @@ def two_sample_test(
     n, m = len(in_first), int(in_first.sum())
     if min(m, n - m) < 2:
         raise ValueError(f"Expected at least 2 rows in each sample, got {m} and {n - m}.")
-    together = check_groups(_pooled_groups(groups), n)
-    _check_one_side(in_first, together)
+    if isinstance(groups, tuple | list) and len(groups) == 2 and np.ndim(groups[0]) == 1:
+        groups = np.concatenate([np.asarray(part) for part in groups])
+    together = check_groups(groups, n)
+    _check_sides(in_first, together)
     sides = _shuffled_sides(in_first, count, rng, together)
     landmarks = _drawn(n, LANDMARKS, rng) if n > ROWS else None
     return _compared(_candidates(kernel, Z, rng, WIDTHS), sides, landmarks)
@@ -295,9 +303,7 @@ def independence_test(
     count, rng = check_permutations(n_permutations, 1), check_random_state(random_state)
     pair = kernel if isinstance(kernel, tuple) and len(kernel) == 2 else (kernel, kernel)
     samples = [
-        check_kernel_matrix(side, psd="ignore")
-        if isinstance(own, str) and own == "precomputed"
-        else _as_samples(side)
+        check_kernel_matrix(side, psd="ignore") if _is_given(own) else _as_samples(side)
         for own, side in zip(pair, (X, Y), strict=True)
     ]
     n, other = map(_length, samples)
@@ -371,20 +377,27 @@ def _sides_of_rows(labels: Any, n: int) -> Array:
     return np.asarray(codes == 0)
 
 
-def _pooled_groups(groups: Any) -> Any:
-    if isinstance(groups, tuple) and len(groups) == 2 and np.ndim(groups[0]) == 1:
-        return np.concatenate([np.asarray(part) for part in groups])
-    return groups
+def _is_given(kernel: Any) -> bool:
+    return isinstance(kernel, Precomputed) or (isinstance(kernel, str) and kernel == "precomputed")
 
 
-def _check_one_side(in_first: Array, groups: Array | None) -> None:
-    if groups is None:
-        return
-    both = np.intersect1d(groups[in_first], groups[~in_first])
-    if len(both):
+def _check_sides(in_first: Array, groups: Array | None) -> None:
+    """Raise a ValueError for groups in both samples, and warn where no p-value can be small."""
+    units = np.arange(len(in_first)) if groups is None else groups
+    first, second = (set(units[side].tolist()) for side in (in_first, ~in_first))
+    if first & second:
         raise ValueError(
-            f"Expected each group in one of the two samples, got group {abridged(both[0])} in "
+            f"Expected each group in one of the two samples, got group {min(first & second)!r} in "
             "both. Test the differences of pairs instead, or leave groups away."
+        )
+    total = len(first) + len(second)
+    ways = comb(total, len(first)) if total * LEVEL < 1.0 else total  # at least
+    if ways * LEVEL < 1.0:
+        warnings.warn(
+            f"Too few rows or groups to find anything: shuffles share {total} between the samples "
+            f"in {ways} ways, so that p is about {1.0 / ways:.2g} at least.",
+            UserWarning,
+            stacklevel=3,
         )
 
 
@@ -405,7 +418,10 @@ def _candidates(kernel: Any, Z: Any, rng: Any, widths: int) -> Views:
 
 def _gaussians(Z: Any, rng: Any, widths: int) -> list[Kernel]:
     """Return Gaussians from finer than near neighbours to wider than the whole."""
-    distances = sampled_distances(Z, random_state=rng)
+    with np.errstate(over="ignore", invalid="ignore"):
+        distances = sampled_distances(Z, random_state=rng)
+    if not np.isfinite(distances).all():
+        raise ValueError("Expected samples at finite distances, got an overflow. Scale them.")
     low, high = np.quantile(distances, [0.05, 0.95]) if len(distances) else (1.0, 1.0)
     return [Gaussian(float(length)) for length in np.geomspace(0.5 * low, 2.0 * high, widths)]
 
@@ -422,6 +438,14 @@ def _texts(Z: list[Any]) -> list[Kernel]:
 
 def _drawn(n: int, size: int, rng: Any) -> Array:
     return np.sort(rng.permutation(n)[:size])
+
+
+def _features(G: Gram, landmarks: Array) -> Iterator[tuple[slice, Array]]:
+    """Yield parts of the rows with their features U, where U U' stands for the kernel matrix."""
+    root = inverse_root(G.block(landmarks, landmarks))
+    for start in range(0, G.n, BLOCK):
+        rows = slice(start, start + BLOCK)
+        yield rows, G.block(rows, landmarks) @ root
 
 
 # ---- the statistics --------------------------------------------------------------------------
@@ -441,17 +465,11 @@ def _mmd(G: Gram, sides: Array, landmarks: Array | None) -> tuple[Array, float]:
         Ku = K @ sides.astype(np.float64)
         alpha, c, S = np.einsum("ib,ib->b", sides, Ku), Ku.sum(axis=0), float(K.sum())
     else:
-        root = inverse_root(G.block(landmarks, landmarks))
-        Uu, total = np.zeros((root.shape[1], sides.shape[1])), np.zeros(root.shape[1])
-        diagonal, trace = np.zeros(sides.shape[1]), 0.0
-        for start in range(0, len(sides), BLOCK):
-            rows = slice(start, start + BLOCK)
-            U, u = G.block(rows, landmarks) @ root, sides[rows].astype(np.float64)
-            lengths = np.einsum("ij,ij->i", U, U)
-            Uu += U.T @ u
-            total += U.sum(axis=0)
-            diagonal += lengths @ u
-            trace += float(lengths.sum())
+        Uu, total, diagonal, trace = 0.0, 0.0, 0.0, 0.0
+        for rows, U in _features(G, landmarks):
+            u, lengths = sides[rows].astype(np.float64), np.einsum("ij,ij->i", U, U)
+            Uu, total = Uu + U.T @ u, total + U.sum(axis=0)
+            diagonal, trace = diagonal + lengths @ u, trace + float(lengths.sum())
         alpha = np.einsum("rb,rb->b", Uu, Uu) - diagonal
         c, S = total @ Uu - diagonal, float(total @ total) - trace
     with np.errstate(divide="ignore", invalid="ignore"):  # groups may leave a side with one row
@@ -491,54 +509,40 @@ def _u_centred(K: Array) -> Array:
     return without_rounding(centred, float(np.abs(K).max()))
 
 
-@dataclass(frozen=True)
-class _Features:
-    """Centred features of several kernels side by side, the columns of each, and |u_i|²."""
+class _Side:
+    """Centred features of the kernels of one variable side by side, and |u_i|² of each kernel."""
 
-    U: Array
-    cuts: list[slice]
+    def __init__(self, views: Views, landmarks: Array) -> None:
+        parts = [
+            np.vstack([U for _, U in _features(Gram(views.part(k)), landmarks)])
+            for k in range(len(views))
+        ]
+        self.U = np.hstack([U - U.mean(axis=0) for U in parts])
+        self.starts = np.cumsum([0, *(U.shape[1] for U in parts[:-1])])
+        self.lengths = np.add.reduceat(self.U**2, self.starts, axis=1)
 
-    @classmethod
-    def of(cls, side: Views, landmarks: Array) -> _Features:
-        """Return the features of landmarks."""
-        blocks, cuts, start = [], [], 0
-        for k in range(len(side)):
-            G = Gram(side.part(k))
-            root = inverse_root(G.block(landmarks, landmarks))
-            U = np.empty((G.n, root.shape[1]))
-            for at in range(0, G.n, BLOCK):
-                U[at : at + BLOCK] = G.block(slice(at, at + BLOCK), landmarks) @ root
-            blocks.append(U - U.mean(axis=0))
-            cuts.append(slice(start, start + U.shape[1]))
-            start += U.shape[1]
-        return cls(np.hstack(blocks), cuts)
-
-    @cached_property
-    def diagonals(self) -> Array:
-        """|u_i|² of every kernel, shape (n, m)."""
-        parts = (self.U[:, cut] for cut in self.cuts)
-        return np.column_stack([np.einsum("ij,ij->i", part, part) for part in parts])
-
-    def inner(self, other: _Features, order: Array | None = None) -> Array:
+    def inner(self, other: _Side, order: Array | None = None) -> Array:
         """Return <UK, UL> for all pairs of kernels, the rows of the other side in an order."""
         n, scatter = len(self.U), np.zeros((self.U.shape[1], other.U.shape[1]))
+        order = np.arange(n) if order is None else order
         for start in range(0, n, BLOCK):
             rows = slice(start, start + BLOCK)
-            scatter += self.U[rows].T @ other.U[rows if order is None else order[rows]]
-        squares = [[np.sum(scatter[i, j] ** 2) for j in other.cuts] for i in self.cuts]
-        d, e = self.diagonals, other.diagonals
+            scatter += self.U[rows].T @ other.U[order[rows]]
+        squares = np.add.reduceat(scatter**2, self.starts, axis=0)
+        squares = np.add.reduceat(squares, other.starts, axis=1)
+        d, e = self.lengths, other.lengths
         # rows of centred features sum to 0, those without the diagonal to its negative
-        hollow = (1.0 + 2.0 / (n - 2.0)) * (d.T @ (e if order is None else e[order]))
+        hollow = (1.0 + 2.0 / (n - 2.0)) * (d.T @ e[order])
         totals = np.outer(d.sum(axis=0), e.sum(axis=0)) / ((n - 1.0) * (n - 2.0))
-        return np.asarray(np.array(squares) - hollow + totals)
+        return np.asarray(squares - hollow + totals)
 
 
 def _hsic_of_features(
     sides: list[Views], landmarks: Array, orders: Iterable[Array], count: int
 ) -> tuple[Array, list[float]]:
     """Return what `_hsic` does, of U U' and V V' with features of landmarks."""
-    first, second = (_Features.of(side, landmarks) for side in sides)
-    values = np.empty((count + 1, len(first.cuts) * len(second.cuts)))
+    first, second = (_Side(side, landmarks) for side in sides)
+    values = np.empty((count + 1, len(first.starts) * len(second.starts)))
     values[0] = first.inner(second).ravel()
     for b, order in enumerate(orders, start=1):
         values[b] = first.inner(second, order).ravel()
