@@ -37,7 +37,7 @@ BELOW = {
     "machines": {"arguments", "gram", "kernels", "parameters", "solvers", "targets"},
     "report": {"arguments", "gram", "kernels", "machines"},
     "evaluation": {
-        *("arguments", "cached", "docstrings", "fingerprint", "gram", "kernels", "measures"),
+        *("arguments", "docstrings", "fingerprint", "gram", "kernels", "measures"),
         *("moments", "report", "targets"),
     },
     "learning": {

@@ -182,7 +182,7 @@ def two_sample_test(
 
     See Also
     --------
-    drift_test : Two tables with categories, dates and gaps, column by column.
+    drift_test : Two tables, also with categories, dates and missing values, column by column.
 
     References
     ----------
@@ -465,7 +465,8 @@ def _mmd(G: Gram, sides: Array, landmarks: Array | None) -> tuple[Array, float]:
         Ku = K @ sides.astype(np.float64)
         alpha, c, S = np.einsum("ib,ib->b", sides, Ku), Ku.sum(axis=0), float(K.sum())
     else:
-        Uu, total, diagonal, trace = 0.0, 0.0, 0.0, 0.0
+        Uu: Any = 0.0
+        total, diagonal, trace = Uu, Uu, Uu
         for rows, U in _features(G, landmarks):
             u, lengths = sides[rows].astype(np.float64), np.einsum("ij,ij->i", U, U)
             Uu, total = Uu + U.T @ u, total + U.sum(axis=0)
