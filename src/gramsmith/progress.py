@@ -34,11 +34,6 @@ class Progress:
     Without rich, and in a log or a notebook, there is a line for every stage and, while one lasts,
     a line every `interval` seconds.
 
-    Parameters
-    ----------
-    interval : float
-        Seconds between lines.
-
     Examples
     --------
     >>> from gramsmith.progress import Progress

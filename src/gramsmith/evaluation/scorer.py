@@ -88,10 +88,8 @@ def kernel_of(estimator: Any, X: Any) -> tuple[Kernel, Any]:
 def _given(estimator: Any) -> Any:
     """Return the kernel of an estimator as it was fitted, or as it was given."""
     for name in ("kernel_", "kernel", "affinity"):
-        kernel = getattr(estimator, name, None)
-        if kernel is None:
-            continue
-        return kernel
+        if getattr(estimator, name, None) is not None:
+            return getattr(estimator, name)
     raise TypeError(
         f"Expected an estimator that ends in a kernel, got {type(estimator).__name__} without "
         "a `kernel`. Use SVC, KernelRidge, a gramsmith estimator, or a pipeline that ends in one."

@@ -35,14 +35,7 @@ BESIDE = 2
 
 @dataclass(frozen=True)
 class Gradient:
-    """The derivative of a number with respect to one kernel's parameters and inputs.
-
-    Parameters
-    ----------
-    parameters : dict
-        By scikit-learn's nested parameter names.
-    inputs : array of shape (n, p) or None
-    """
+    """The derivative of a number by one kernel's parameters, under nested names, and its inputs."""
 
     parameters: dict[str, Any]
     inputs: Any

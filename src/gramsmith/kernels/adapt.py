@@ -308,10 +308,6 @@ class FromSklearn(Kernel):
 
     Its parameters can be learned, within its bounds: they are called ``source__...``.
 
-    Parameters
-    ----------
-    source : sklearn.gaussian_process.kernels.Kernel
-
     Examples
     --------
     >>> import gramsmith as gs
@@ -381,18 +377,10 @@ class FromSklearn(Kernel):
 
 
 class FromCallable(Kernel):
-    """A kernel given by a function of two matrices, or of two samples.
+    """A kernel given by a function of two matrices; or of two samples, the same for (z, x).
 
     Values of a function of two samples are kept, also for copies of the kernel: every pair is
-    computed once. If the function changes, make a new kernel of it.
-
-    Parameters
-    ----------
-    function : callable
-        `function(A, B)` returns the matrix of shape (len(A), len(B)); failing that, it is called
-        with pairs of samples and returns numbers, the same for (x, z) and (z, x).
-    cache : path, optional
-        A file that keeps the values of a function of two samples, see `as_kernel`.
+    computed once. If the function changes, make a new kernel of it. See `as_kernel`.
 
     Examples
     --------

@@ -24,32 +24,16 @@ CANDIDATE_BYTES = 1 << 28  # for the factor of the samples among which landmarks
 def choose_landmarks(
     block: Block, diagonal: Array, size: int, method: str = "pivoted", rng: Any = 0
 ) -> Array:
-    """Return the positions of landmarks, ascending.
+    """Return the positions of landmarks, ascending; fewer where the kernel has no more to tell.
 
-    Of many samples a random part, for which there is memory, is looked at.
-
-    Parameters
-    ----------
-    block : callable
-        ``block(I, J)`` returns the kernel of the samples I with the samples J (int arrays).
-    diagonal : array of shape (n,)
-        The kernel of every sample with itself.
-    size : int
-        How many; fewer are returned where the kernel has no more to tell.
-    method : {"pivoted", "leverage", "uniform"}, default="pivoted"
-        "pivoted" draws samples by what the landmarks so far leave unexplained of them, see
-        `random_pivots`; "leverage" by their ridge leverage scores, estimated from uniform ones;
-        "uniform" all alike.
-    rng : int or numpy Generator
-
-    Returns
-    -------
-    int array
+    ``block(I, J)`` returns the kernel of the samples I with the samples J, `diagonal` is that of
+    every sample with itself. "pivoted" draws samples by what the landmarks so far leave unexplained
+    of them, see `random_pivots`; "leverage" by their ridge leverage scores, estimated from uniform
+    ones; "uniform" all alike. Of many samples a random part, for which there is memory, is looked
+    at.
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from gramsmith.kernels.landmarks import choose_landmarks
     >>> x = np.array([0.0, 0.0, 0.0, 0.0, 5.0])
     >>> K = np.exp(-(np.subtract.outer(x, x) ** 2))
     >>> x[choose_landmarks(lambda I, J: K[np.ix_(I, J)], K.diagonal(), 2)]

@@ -157,12 +157,8 @@ class ByFeatureCount(SampleMap):
     """The map phi(x) = x / p^power of rows with p features.
 
     ``Gaussian.from_gamma(1) @ ByFeatureCount(0.5)`` is the Gaussian with gamma = 1 / p, the default
-    of scikit-learn, before there is data that says what p is.
-
-    Parameters
-    ----------
-    power : float, default=0.5
-        One half for kernels of squared distances and inner products, one for city-block distances.
+    of scikit-learn, before there is data that says what p is. The power is one half for kernels of
+    squared distances and inner products, one for city-block distances.
 
     Examples
     --------

@@ -208,6 +208,8 @@ class Formula:
         slope / value where that is one number: the tile then serves as its own slope.
     first : callable, optional
         What is applied to s before: value and slope are then functions of its result.
+    constants : tuple of float
+        c, where no parameter of the kernel is in it.
     """
 
     value: Callable[[Any, Any], Any]
@@ -215,6 +217,7 @@ class Formula:
     partials: Mapping[str, Callable[[Any, Any, Any], Any]] = field(default_factory=dict)
     ratio: float | None = None
     first: Callable[[Any, Any], Any] | None = None
+    constants: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -315,7 +318,7 @@ class PointwiseKernel(Kernel):
 
     def constants(self) -> tuple[float, ...]:
         """Return the numbers c of the formula."""
-        return ()
+        return () if self.pointwise is None else self.pointwise.constants
 
     def with_compiled_formulas(self) -> Any:
         other = copy(super().with_compiled_formulas())
@@ -465,8 +468,7 @@ def root_slope(s: Any, c: Any) -> Any:
     return -c[1] * np.sign(r) * exp(-r) / np.maximum(r, c[0])
 
 
-ROOT = Formula(root, root_slope)
-ROOT_CONSTANTS = (1e-30, 0.5)
+ROOT = Formula(root, root_slope, constants=(1e-30, 0.5))
 
 
 def matern_3(s: Any, c: Any) -> Any:
@@ -480,8 +482,7 @@ def matern_3_slope(s: Any, c: Any) -> Any:
     return -c[2] * exp(-sqrt(c[0] * s))
 
 
-MATERN_3 = Formula(matern_3, matern_3_slope)
-MATERN_3_CONSTANTS = (3.0, 1.0, 1.5)
+MATERN_3 = Formula(matern_3, matern_3_slope, constants=(3.0, 1.0, 1.5))
 
 
 def matern_5(s: Any, c: Any) -> Any:
@@ -496,8 +497,7 @@ def matern_5_slope(s: Any, c: Any) -> Any:
     return -c[3] * (c[1] + r) * exp(-r)
 
 
-MATERN_5 = Formula(matern_5, matern_5_slope)
-MATERN_5_CONSTANTS = (5.0, 1.0, 1.0 / 3.0, 5.0 / 6.0)
+MATERN_5 = Formula(matern_5, matern_5_slope, constants=(5.0, 1.0, 1.0 / 3.0, 5.0 / 6.0))
 
 
 def rational_log(s: Any, c: Any) -> Any:

@@ -18,13 +18,7 @@ from gramsmith.kernels.geometry import (
 )
 from gramsmith.kernels.pointwise import Formula
 
-# formula and constants by smoothness
-MATERN: dict[float, tuple[Formula, tuple[float, ...]]] = {
-    0.5: (formulas.ROOT, formulas.ROOT_CONSTANTS),
-    1.5: (formulas.MATERN_3, formulas.MATERN_3_CONSTANTS),
-    2.5: (formulas.MATERN_5, formulas.MATERN_5_CONSTANTS),
-}
-
+MATERN = {0.5: formulas.ROOT, 1.5: formulas.MATERN_3, 2.5: formulas.MATERN_5}  # by smoothness
 REACH = 40.0  # exp(-s) of a larger s is below the rounding of 1
 
 
@@ -117,9 +111,6 @@ class Laplacian(Radial):
     def pointwise(self) -> Formula | None:  # type: ignore[override]
         return formulas.GAUSSIAN if self.norm == "l1" else formulas.ROOT
 
-    def constants(self) -> tuple[float, ...]:
-        return formulas.ROOT_CONSTANTS
-
 
 class Matern(Radial):
     r"""The Matérn kernel of smoothness 1/2, 3/2 or 5/2.
@@ -153,10 +144,7 @@ class Matern(Radial):
 
     @property
     def pointwise(self) -> Formula | None:  # type: ignore[override]
-        return MATERN[self.nu][0]
-
-    def constants(self) -> tuple[float, ...]:
-        return MATERN[self.nu][1]
+        return MATERN[self.nu]
 
 
 class PowerExponential(Radial):
