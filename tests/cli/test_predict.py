@@ -185,7 +185,7 @@ def test_new_categories_are_said(command, model, tmp_path):
     (tmp_path / "new.csv").write_text("a,b,colour\n1,2,green\n")
     done = command("predict", model, tmp_path / "new.csv")
     assert done.status == 0
-    assert "Note: Column 'colour' has categories that were not there in fit: 'green'" in done.err
+    assert "Note: Column 'colour' has categories not seen in fit: 'green'" in done.err
 
 
 def test_columns_that_training_ignored_may_stay(command, model, tmp_path):
@@ -202,7 +202,7 @@ def test_dropped_rows_keep_the_numbers_of_the_others(command, model, tmp_path):
     assert "1 of 3 rows" in done.err
     done = command("predict", model, tmp_path / "new.csv")
     assert done.status == 0
-    assert "Column 'a' has missing cells, which it had not in fit" in done.err
+    assert "Column 'a' has missing cells, and had none in fit" in done.err
     done = command("predict", model, tmp_path / "new.csv", "--missing", "error")
     assert done.status == 3
     assert "row 2, column 'a'" in done.err
@@ -212,7 +212,7 @@ def test_new_columns_are_ignored_and_said(command, model, tmp_path):
     (tmp_path / "new.csv").write_text("more,a,b,colour\n5,1,2,red\n")
     done = command("predict", model, tmp_path / "new.csv")
     assert done.status == 0
-    assert "not there in fit are ignored: 'more'" in done.err
+    assert "not seen in fit are ignored: 'more'" in done.err
 
 
 @pytest.mark.parametrize("policy", ["drop", "impute"])

@@ -80,8 +80,8 @@ ADVICE = {
     "gap": "Leave these rows out with --missing drop-target.",
     "gap in target": "Leave these rows out with --missing drop-target. Or let words such as NA be "
     "classes with --role {name}=category.",
-    "gap refused": "Use --missing drop to leave such rows out, or --missing impute to learn what "
-    "stands in for them.",
+    "gap refused": "Use --missing drop to leave such rows out, or --missing impute to fill them "
+    "in.",
     "no target": "Check --target.",
     "no rows": "Use --missing impute.",
     "several targets": "Use --task regression if all targets are numbers; rank classes one column "

@@ -228,8 +228,9 @@ def say_unknown(machine: Any, X: Any, numbers: list[int]) -> None:
     if unlike:
         rows = ", ".join(f"row {n}" for n in unlike[:5])
         say(
-            f"Note: {len(unlike)} of {counted(len(numbers), 'row')} more isolated than 99 % of the "
-            f"training rows, where 1 % is chance: {rows}{' ...' if len(unlike) > 5 else ''}."
+            f"Note: {len(unlike)} of {counted(len(numbers), 'row')} are more isolated than 99 % of "
+            "the training rows, where 1 % is expected by chance: "
+            f"{rows}{' ...' if len(unlike) > 5 else ''}."
         )
 
 

@@ -162,7 +162,7 @@ def rank(
         table, about = data.table, data.about
         problem, plan, remarks = planned(data, options)
         if not (options["precomputed"] or quiet) and looks_like_kernel(table):
-            say(f"{table.name} is square and symmetric. Of a kernel matrix use --precomputed.")
+            say(f"{table.name} is square and symmetric. Use --precomputed for a kernel matrix.")
         if dry_run and as_json:
             show_json(plan)
         elif not (quiet or as_json):
@@ -175,7 +175,7 @@ def rank(
         if output is not None:
             journal = begin_journal(output, header, resume=resume, force=force)
         if resume:
-            say(f"Going on with {len(journal)} finished pieces of work.")
+            say(f"Continuing with {len(journal)} finished pieces of work.")
         try:
             work = Work(
                 time_budget=options["time_budget"],

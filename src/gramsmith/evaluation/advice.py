@@ -71,7 +71,7 @@ def about_definiteness(
     if min(float(diagonal.min()), least) < -1e-8 * sums.scale:  # what rounding may do is less
         yield Advice(
             "indefinite",
-            f"{name} is not positive semidefinite: sums of its values are negative that cannot be. "
+            f"{name} is not positive semidefinite: quadratic sums of its values are negative. "
             "Repair it, and rows for new samples, with gramsmith.NearestPSD.",
             name,
         )
@@ -114,7 +114,7 @@ def about_ties(evaluation: Evaluation, measure: str) -> Iterator[Advice]:
         others = ", ".join(tied[1:4]) + (", ..." if len(tied) > 4 else "")
         yield Advice(
             "tie",
-            f"By {measure}, {tied[0]} and {others} are within noise of each other.",
+            f"By {measure}, {tied[0]} is not clearly better than {others}.",
             tied[0],
             measure,
         )

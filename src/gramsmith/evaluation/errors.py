@@ -77,7 +77,7 @@ def _folds_of_groups(groups: Array, folds: int, rng: Any) -> Array:
     names, codes, sizes = np.unique(groups, return_inverse=True, return_counts=True)
     if len(names) < 2:
         raise ValueError(
-            "Expected at least 2 groups for errors, got 1. Use folds=0, or leave groups away."
+            "Expected at least 2 groups for errors, got 1. Use folds=0, or leave groups out."
         )
     filled, fold = np.zeros(min(folds, len(names))), np.empty(len(names), dtype=int)
     shuffled = rng.permutation(len(names))

@@ -351,8 +351,9 @@ class Draws:
                 cell = cells[name, title] = self.cell(k, j)
                 if cell.value is None and not np.isnan(np.array(self.values)[:, k, j]).all():
                     text = (
-                        f"{title} of {name} is not known from so few rows: it depends on their "
-                        f"number, or on a few of them. All {0.5 * self.goal.n**2:.2g} pairs tell."
+                        f"{title} of {name} cannot be estimated from random draws: it depends on "
+                        f"the number of rows, or on a few of them. It takes all "
+                        f"{0.5 * self.goal.n**2:.2g} pairs."
                     )
                     advice.append(Advice("unsure", text, name, title))
         text = (
@@ -366,9 +367,9 @@ class Draws:
             k, j = max(wide, key=lambda key: wide[key])
             what = "in absolute terms" if self.measures[j].bounded else "of its value"
             text = (
-                f"{len(wide)} of {len(cells)} values are not known to {tolerance:g}, the least "
-                f"{titles[j]} of {names[k]} (±{wide[k, j]:.2g} {what}). Raise pairs, or ask for "
-                "fewer measures."
+                f"{len(wide)} of {len(cells)} values are less precise than {tolerance:g}, the "
+                f"worst {titles[j]} of {names[k]} (±{wide[k, j]:.2g} {what}). Raise pairs, or ask "
+                "for fewer measures."
             )
             advice.append(Advice("wide", text, names[k], titles[j]))
         draws, measures = (len(self.values), self.drawn), {m.name: m for m in self.measures}

@@ -388,7 +388,7 @@ def _check_sides(in_first: Array, groups: Array | None) -> None:
     if first & second:
         raise ValueError(
             f"Expected each group in one of the two samples, got group {min(first & second)!r} in "
-            "both. Test the differences of pairs instead, or leave groups away."
+            "both. Test the differences of pairs instead, or leave groups out."
         )
     total = len(first) + len(second)
     ways = comb(total, len(first)) if total * LEVEL < 1.0 else total  # at least

@@ -153,8 +153,8 @@ def half_width(errors: Array, coverage: float, levels: Array | None = None) -> A
     if not np.isfinite(half).all():
         most = float(levels[-1].min())
         raise ValueError(
-            f"Expected a coverage up to {most:.4g}, which is all that {m} left-out samples "
-            f"can vouch for, got {coverage:g}. Ask for less, or fit with more samples or groups."
+            f"Expected a coverage up to {most:.4g}, the largest that {m} left-out samples "
+            f"allow, got {coverage:g}. Ask for less, or fit with more samples or groups."
         )
     return half
 

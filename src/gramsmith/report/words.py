@@ -276,7 +276,7 @@ def _interval_words(estimate: Any, task: Any) -> str:
         limits = f"{with_error(low, None)} to {with_error(high, None)}"
     kind = ESTIMATES[estimate.kind]
     if task.periods is not None:
-        kind += f"; folds look back, a period is {told_period(task)}"
+        kind += f"; every period ({told_period(task)}) is predicted from earlier rows"
     return f"95 % interval: {limits}, by {kind}."
 
 

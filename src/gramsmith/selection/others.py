@@ -129,7 +129,7 @@ def _check(other: Other, task: Task, samples: Samples) -> None:
         hasattr(estimator, method) for method in ("fit", "predict", "get_params")
     ):
         raise ValueError(
-            f"Expected an estimator of scikit-learn's kind as {other.name!r}, got "
+            f"Expected an estimator with scikit-learn's methods as {other.name!r}, got "
             f"{abridged(estimator)}. It needs fit, predict and get_params."
         )
     if task.mistaken(estimator):

@@ -63,8 +63,8 @@ def about_random_folds(found: Findings, problem: Problem) -> list[Advice]:
             "random folds",
             f"Random folds would have promised {label} {number(-anywhere.loss)} for "
             f"“{candidate.name}”; folds that only look back give {number(-past.loss)} on the same "
-            "rows. Rows near in time are alike, or what is to be found changes: the next period "
-            "gives the latter.",
+            "rows. Rows near in time are alike, or the relation changes over time: expect the "
+            "latter for the next period.",
         )
     ]
 

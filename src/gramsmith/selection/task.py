@@ -390,13 +390,13 @@ class Task:
             and replace(known, horizon=None).splits(rows, self.groups, self.strata)
         ):
             return (
-                f"Expected a horizon before which there is a third of the {len(rows)} rows at "
-                f"least, got {known.told(0)}. Shorten horizon or gap, or leave them out."
+                f"Expected a horizon that leaves a third of the {len(rows)} rows before the first "
+                f"period, got {known.told(0)}. Shorten horizon or gap, or leave them out."
             )
         end = "no groups that are there all the time" if self.groups is not None else "more times"
         return (
-            f"Expected rows, of two classes if there are classes, before the last of {len(rows)} "
-            f"rows in time, got too few. Pass {end}, or leave time_order out."
+            f"Expected periods with enough earlier rows to train on (of two classes at least), got "
+            f"none in {len(rows)} rows. Pass {end}, or leave time_order out."
         )
 
     @cached_property

@@ -253,7 +253,7 @@ class Numbers(Block):
         X = self._matrix(cells, names)
         for i in np.flatnonzero(np.isnan(X).any(axis=0) & ~self.gaps_):
             warnings.warn(
-                f"Column {names[int(i)]!r} has missing cells, which it had not in fit: they are "
+                f"Column {names[int(i)]!r} has missing cells, and had none in fit: they are "
                 "read as its median.",
                 UserWarning,
                 stacklevel=2,
@@ -325,8 +325,8 @@ class Categories(Block):
             new = sorted(w for w in dict.fromkeys(words) if w is not None and w not in place)
             if new:
                 warnings.warn(
-                    f"Column {name!r} has categories that were not there in fit: "
-                    f"{', '.join(map(repr, new[:5]))}. They are encoded as none of the known ones.",
+                    f"Column {name!r} has categories not seen in fit: "
+                    f"{', '.join(map(repr, new[:5]))}. They are encoded as zeros.",
                     UserWarning,
                     stacklevel=2,
                 )

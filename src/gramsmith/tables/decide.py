@@ -464,6 +464,6 @@ def copy_of_target(name: Any, cells: Cells, y: Array) -> str | None:
     if not same:
         return None
     return (
-        f"Column {name!r} tells the target one to one: it looks like a copy of it. If it is not "
+        f"Column {name!r} determines the target: it may be a copy of it. If it is not "
         "known for new rows, leave it out (role 'drop')."
     )

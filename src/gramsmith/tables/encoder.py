@@ -347,7 +347,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             )
         if extra:
             warnings.warn(
-                f"Columns that were not there in fit are ignored: {', '.join(map(repr, extra))}.",
+                f"Columns not seen in fit are ignored: {', '.join(map(repr, extra))}.",
                 UserWarning,
                 stacklevel=3,
             )
