@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from datetime import time, timedelta
 from decimal import Decimal
 from enum import Enum
@@ -22,13 +22,10 @@ from gramsmith.kernels.finite import eager
 from gramsmith.tables.streams import Array, DataError, short
 from gramsmith.tables.words import (
     Style,
-    date_style,
-    dates_of,
     is_missing,
     is_unknown,
-    mapped,
-    numbers_of,
     reading_of,
+    values_of,
     written,
 )
 
@@ -89,9 +86,7 @@ def unknown_words(values: Array) -> set[str]:
     unknown = {word for word in words if is_unknown(word)}
     known = [word for word in words if word not in unknown]
     reading = reading_of(known) if unknown else None
-    if reading is None or ((reading.style is None or reading.odd) and date_style(known)[1]):
-        return set()
-    return unknown
+    return unknown if reading is not None and reading.kind and not reading.odd else set()
 
 
 # ---- tables of any library ----------------------------------------------------------------------
@@ -362,10 +357,10 @@ def as_words(values: Array) -> Array:
 def in_order(values: Array) -> list[str]:
     """Return the different words of a column: numbers by their size, others by their letters."""
     words = sorted({word for word in as_words(values) if word is not None})
-    reading = reading_of(words)
-    if reading.style is None or reading.odd:
+    reading = reading_of(words, kind="number")
+    if not reading.kind or reading.odd:
         return words
-    sizes = numbers_of(words, str(reading.style))
+    sizes = values_of(words, reading.style)
     return sorted(words, key=lambda word: sizes[word] or 0.0)  # stable: 1, then 1.0
 
 
@@ -375,11 +370,36 @@ def typed(name: Any, values: Array, kind: str, style: str = "", sentinel: float 
     A word among numbers or dates that means nothing is a missing cell, with a warning; a number in
     another writing or unit than in fit is an error, because it would be lost.
     """
-    if kind == "date":
-        return _seconds(name, values, style)
-    if kind in ("number", "boolean"):
-        return finite(name, _numbers(name, values, style), sentinel)
-    return as_words(values)
+    if kind not in ("number", "boolean", "date"):
+        return as_words(values)
+    is_date = kind == "date"
+    if (values.dtype.kind == "M") != is_date and values.dtype != object:
+        if not missing_cells(values).all():
+            wanted, got = ("dates", values.dtype) if is_date else ("numbers", "dates")
+            raise DataError(f"expected {wanted} as in fit, got {got}.", column=name)
+        return np.full(len(values), np.nan)
+    if is_date and values.dtype != object:
+        stamps = values.astype("datetime64[us]").astype(np.int64) / 1e6
+        return np.where(np.isnat(values), np.nan, stamps)
+    if values.dtype != object:
+        return finite(name, np.asarray(values, dtype=np.float64), sentinel)
+    words = as_words(values)
+    found = values_of(words, style or ("iso" if is_date else ""))
+    odd = {word for word, value in found.items() if value is None}
+    lost = None
+    if not is_date:
+        lost = next((i for i, word in enumerate(words) if word in odd and written(word)), None)
+    if lost is not None:
+        raise DataError(
+            f"expected numbers written as in fit, got {short(words[lost])}.",
+            "Write it as the others, or leave the cell empty if the number is not known.",
+            "other writing",
+            column=name,
+            row=lost,
+        )
+    _warn_of_words(name, words, odd)
+    read = np.array([found[word] for word in words], dtype=np.float64)
+    return read if is_date else finite(name, read, sentinel)
 
 
 def finite(name: Any, values: Array, sentinel: float = 0.0) -> Array:
@@ -395,44 +415,9 @@ def finite(name: Any, values: Array, sentinel: float = 0.0) -> Array:
     return values if sentinel == 0.0 else np.where(values == sentinel, np.nan, values)
 
 
-def _numbers(name: Any, values: Array, style: str) -> Array:
-    if values.dtype.kind == "M":
-        raise DataError("expected numbers as in fit, got dates.", column=name)
-    if values.dtype != object:
-        return np.asarray(values, dtype=np.float64)
-    words = as_words(values)
-    found = numbers_of(words, style)
-    odd = {word for word, value in found.items() if value is None}
-    lost = next((i for i, word in enumerate(words) if word in odd and written(word)), None)
-    if lost is not None:
-        raise DataError(
-            f"expected numbers written as in fit, got {short(words[lost])}.",
-            "Write it as the others, or leave the cell empty if the number is not known.",
-            "other writing",
-            column=name,
-            row=lost,
-        )
-    _warn_of_words(name, words, lambda word: word in odd)
-    known: dict[str | None, float] = {w: np.nan if v is None else v for w, v in found.items()}
-    return mapped(words, {None: np.nan, **known})
-
-
-def _seconds(name: Any, values: Array, style: str) -> Array:
-    """Return dates as seconds since 1970, NaN where missing."""
-    if values.dtype.kind == "M":
-        stamps = values.astype("datetime64[us]").astype(np.int64) / 1e6
-        return np.where(np.isnat(values), np.nan, stamps)
-    if values.dtype != object and not np.isnan(values.astype(np.float64)).all():
-        raise DataError(f"expected dates as in fit, got {values.dtype}.", column=name)
-    words = as_words(values)
-    found = dates_of(words, style or "iso")
-    _warn_of_words(name, words, lambda word: bool(np.isnan(found[word])) and not is_unknown(word))
-    return mapped(words, found)
-
-
-def _warn_of_words(name: Any, words: Array, is_odd: Callable[[str], bool]) -> None:
+def _warn_of_words(name: Any, words: Array, odd: Container[str | None]) -> None:
     """Warn of words that mean nothing that fit has seen: they are taken as missing."""
-    rows = [i for i, word in enumerate(words) if word is not None and is_odd(word)]
+    rows = [i for i, word in enumerate(words) if word in odd]
     if rows:
         more = f" and {len(rows) - 1:,} more like it" if len(rows) > 1 else ""
         warnings.warn(
@@ -448,11 +433,11 @@ def places(name: Any, values: Array, levels: Sequence[str]) -> Array:
     """Return the place of every cell among ordered categories, NaN where it has none."""
     place: dict[Any, float] = {word: float(i) for i, word in enumerate(levels)}
     words = as_words(values)
-    _warn_of_words(name, words, lambda word: word not in place)
+    _warn_of_words(name, words, {word for word in words if word is not None} - place.keys())
     return np.array([place.get(word, np.nan) for word in words])
 
 
 def canonical(values: Array, style: Style) -> Array:
     """Return words with those that are numbers in a style written plainly, such as 1.5."""
-    found = {w: v for w, v in numbers_of(values, str(style)).items() if v is not None and v == v}
+    found = {w: v for w, v in values_of(values, str(style)).items() if v is not None and v == v}
     return np.array([repr(found[w]) if w in found else w for w in values], dtype=object)

@@ -15,15 +15,14 @@ from gramsmith.arguments import abridged, counted, is_one_of
 from gramsmith.tables.convert import Cells, missing_cells
 from gramsmith.tables.streams import Array, DataError, short
 from gramsmith.tables.words import (
+    CLOCK_STYLE,
     CODE,
     PLAIN,
     Style,
-    clock_of,
-    date_style,
     decimal_of,
     is_unknown,
-    numbers_of,
     reading_of,
+    values_of,
     written,
 )
 
@@ -228,11 +227,6 @@ def _is_identifier(name: str, x: Array) -> bool:
     return bool(IDENTIFIER.search(name)) or (counted_up and not TREND.search(name))
 
 
-def _in_style(words: Array, style: Style) -> Array:
-    found = numbers_of(words, str(style))
-    return np.array([found[word] for word in words], dtype=np.float64)
-
-
 def _with_sentinel(seen: Column, present: Array, distinct: Array) -> Column:
     sentinel, count = sentinel_of(present, distinct)
     if not count:
@@ -254,8 +248,7 @@ def _words(
     n = sum(counts.values())
     known = [word for word in counts if not is_unknown(word)]
     codes = any(CODE.fullmatch(word) for word in known)
-    found = None if codes else _written_numbers(seen, values, counts, known, table)
-    found = found or _written_dates(seen, values, counts, known)
+    found = _read(seen, values, counts, known, table, codes)
     if found is not None:
         return found
     if {word.lower() for word in counts} <= {"true", "false"}:
@@ -274,74 +267,83 @@ def _words(
     return replace(seen, kind="sequence" if strings else "text")
 
 
-def _first(values: Array, words: Iterable[str]) -> tuple[int, str]:
-    """Return the first row with one of some words, and the word."""
-    wanted = set(words)
-    return next((i, str(word)) for i, word in enumerate(values) if word in wanted)
-
-
-def _written_numbers(
-    seen: Column, values: Array, counts: Counter[str], known: list[str], table: TableFacts
+def _read(
+    seen: Column,
+    values: Array,
+    counts: Counter[str],
+    known: list[str],
+    table: TableFacts,
+    codes: bool,
 ) -> Column | None:
-    """Return a column of numbers written as words; None if its words are none."""
-    if not known:
-        return None
-    if all(clock_of(word) is not None for word in known):
-        note = _joined(seen.note, "times, in seconds")
-        return _spared(replace(seen, kind="number", style="clock", note=note), counts, known)
-    if date_style(known)[1] == []:
-        return None  # 11.03.24 is no number
-    reading = reading_of(known, table.decimal)
-    if reading.style is None:
-        return None
-    total = sum(counts[word] for word in known)
+    """Return a column of numbers or dates written as words; None if its words are neither."""
+    reading = reading_of(known, table.decimal, "date" if codes else "")
+    kind, total = reading.kind, sum(counts[word] for word in known)
     odd = sum(counts[word] for word in reading.odd)
-    names = len(known) <= NAMES and 4 * len(known) <= total
+    if not kind:
+        return None
     if odd:
-        slips = 1.0 - odd / total >= MOSTLY
-        # words without digits among numbers are slips too, if most cells are numbers
-        plain = [word for word in reading.odd if not any(c.isdigit() for c in word)]
-        pointed = sum(counts[w] for w in known if "." in w and PLAIN.fullmatch(w))
-        most = 2 * odd < total and (plain or 2 * pointed > total - odd)
-        if total < 3 or not (slips or (most and not names)):
-            return None
-        row, word = _first(values, reading.odd if slips or not plain else plain)
-        raise DataError(
-            f"expected a number as in most rows, got {short(word)}.",
+        slips = total >= 3 and 1.0 - odd / total >= MOSTLY
+        named = reading.odd
+        if not slips:
+            if kind == "date" or total < 3 or 2 * odd >= total:
+                return None
+            # words without digits among numbers are slips too, if most cells are numbers
+            named = [word for word in reading.odd if not any(c.isdigit() for c in word)]
+            pointed = sum(counts[w] for w in known if "." in w and PLAIN.fullmatch(w))
+            names = len(known) <= NAMES and 4 * len(known) <= total
+            if names or not (named or 2 * pointed > total - odd):
+                return None
+        raise _doubt(
+            seen,
+            values,
+            named or reading.odd,
+            f"expected a {kind} as in most rows, got {{}}.",
             f"Correct it, make it missing, or set roles={{{seen.name!r}: 'category'}}.",
             "stray word",
-            column=seen.name,
-            row=row,
+        )
+    if reading.ambiguous and kind == "date":
+        raise _doubt(
+            seen,
+            values,
+            known,
+            "expected dates, got {}: is the day first or the month?",
+            f"Set roles={{{seen.name!r}: 'date-dmy'}} or 'date-mdy'.",
+            "ambiguous date",
         )
     if reading.ambiguous:
-        row, word = _first(values, [w for w in known if "," in w])
-        raise DataError(
-            f"expected a number, got {short(word)}: is the comma a decimal mark, or does it group "
-            "digits?",
+        raise _doubt(
+            seen,
+            values,
+            [w for w in known if "," in w],
+            "expected a number, got {}: is the comma a decimal mark, or does it group digits?",
             "Write the numbers with points, or set "
             f"roles={{{seen.name!r}: 'category'}} if they are names.",
             "ambiguous comma",
-            column=seen.name,
-            row=row,
         )
     if len(reading.units) > 1:
-        row, word = _first(values, [w for w in known if _unit(w) == reading.units[1]])
-        raise DataError(
+        raise _doubt(
+            seen,
+            values,
+            [w for w in known if (part := written(w)) and part.unit == reading.units[1]],
             f"expected numbers in one unit, got {' and '.join(map(short, reading.units[:2]))}.",
             f"Convert them to one, or set roles={{{seen.name!r}: 'text'}} or 'drop'.",
             "units",
-            column=seen.name,
-            row=row,
         )
-    if len(known) == len(values) and _is_identifier(seen.name, _in_style(values, reading.style)):
-        return replace(seen, role="left out", kind="id")
-    note = _joined(seen.note, _style_note(reading.style))
-    return _spared(replace(seen, kind="number", style=str(reading.style), note=note), counts, known)
+    if kind == "number" and len(known) == len(values):
+        worth = values_of(values, reading.style)
+        if _is_identifier(seen.name, np.array([worth[w] for w in values], dtype=np.float64)):
+            return replace(seen, role="left out", kind="id")
+    note = seen.note if kind == "date" else _joined(seen.note, _style_note(reading.style))
+    return _spared(replace(seen, kind=kind, style=reading.style, note=note), counts, known)
 
 
-def _unit(word: str) -> str:
-    part = written(word)
-    return "" if part is None else part.unit
+def _doubt(
+    seen: Column, values: Array, words: Iterable[str], message: str, advice: str, code: str = ""
+) -> DataError:
+    """Return the error for the first cell of a column that has one of some words."""
+    wanted = set(words)
+    row, word = next((i, str(word)) for i, word in enumerate(values) if word in wanted)
+    return DataError(message.format(short(word)), advice, code, column=seen.name, row=row)
 
 
 def _spared(seen: Column, counts: Counter[str], known: list[str]) -> Column:
@@ -350,34 +352,10 @@ def _spared(seen: Column, counts: Counter[str], known: list[str]) -> Column:
     return replace(seen, missing=seen.missing + unknown, distinct=len(known))
 
 
-def _written_dates(
-    seen: Column, values: Array, counts: Counter[str], known: list[str]
-) -> Column | None:
-    style, odd = date_style(known)
-    total = sum(counts[word] for word in known)
-    wrong = sum(counts[word] for word in odd)
-    if style is None or 1.0 - wrong / total < MOSTLY:
-        return None
-    if odd:
-        row, word = _first(values, odd)
-        raise DataError(
-            f"expected a date as in most rows, got {short(word)}.",
-            f"Correct it, make it missing, or set roles={{{seen.name!r}: 'category'}}.",
-            "stray word",
-            column=seen.name,
-            row=row,
-        )
-    if style == "ambiguous":
-        raise DataError(
-            f"expected dates, got {short(known[0])}: is the day first or the month?",
-            f"Set roles={{{seen.name!r}: 'date-dmy'}} or 'date-mdy'.",
-            "ambiguous date",
-            column=seen.name,
-        )
-    return _spared(replace(seen, kind="date", style=style), counts, known)
-
-
-def _style_note(style: Style) -> str:
+def _style_note(text: str) -> str:
+    if text == CLOCK_STYLE:
+        return "times, in seconds"
+    style = Style.of(text)
     marks = {",": "commas", ".": "points", "'": "apostrophes", " ": "blanks"}
     said = [] if style.decimal == "." else ["decimal commas"]
     if style.thousands:
@@ -397,31 +375,30 @@ def _as_said(
     """Return a column as the user says that it is, or raise where it cannot be that."""
     words = [str(word) for word in counts if not is_unknown(str(word))]
     if role.startswith("date"):
-        style = {"date-dmy": "dmy", "date-mdy": "mdy"}.get(role)
-        if style is None and values.dtype == object:
-            style = date_style(words)[0]
-            if style in (None, "ambiguous"):
+        style = {"date-dmy": "dmy", "date-mdy": "mdy"}.get(role, "")
+        if not style and values.dtype == object:
+            reading = reading_of(words, kind="date")
+            if not reading.kind or reading.ambiguous:
                 raise DataError(
                     f"expected dates such as 2024-03-31, got {short(seen.example)}.",
                     "Use 'date-dmy' or 'date-mdy' for other orders.",
                     column=seen.name,
                 )
-        return replace(seen, kind="date", style=style or "")
+            style = reading.style
+        return replace(seen, kind="date", style=style)
     if role == "number" and values.dtype == object and words:
-        if all(clock_of(word) is not None for word in words):
-            return _spared(replace(seen, kind="number", style="clock"), counts, words)
-        reading = reading_of([w for w in words if w not in ("True", "False")], table.decimal)
+        written_out = [word for word in words if word not in ("True", "False")]
+        reading = reading_of(written_out, table.decimal, "number")
         flags = isinstance(next(iter(counts)), bool)
-        if not flags and (reading.style is None or reading.odd or reading.ambiguous):
-            row, word = _first(values, reading.odd or words)
-            raise DataError(
-                f"expected a number, got {short(word)}.",
+        if not flags and (not reading.kind or reading.odd or reading.ambiguous):
+            raise _doubt(
+                seen,
+                values,
+                reading.odd or words,
+                "expected a number, got {}.",
                 "Correct the column, or give it another role.",
-                column=seen.name,
-                row=row,
             )
-        style = "" if reading.style is None else str(reading.style)
-        return _spared(replace(seen, kind="number", style=style), counts, words)
+        return _spared(replace(seen, kind="number", style=reading.style), counts, words)
     if role == "boolean" and seen.distinct > 2:
         raise DataError(
             f"expected two values, got {seen.distinct}.",

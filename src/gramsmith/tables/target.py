@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from gramsmith.tables.convert import missing_cells, unknown_words
 from gramsmith.tables.read import Table
 from gramsmith.tables.streams import Array, DataError, short
-from gramsmith.tables.words import TRUTH, numbers_of, reading_of
+from gramsmith.tables.words import TRUTH, reading_of, values_of
 
 FEW_CLASSES = 20
 ROWS_PER_CLASS = 10  # of classes that are more than a few, and numbered
@@ -231,7 +231,7 @@ def _values(texts: Array, numbers: Array | None, name: str) -> Array:
     if numbers is None:
         odd = (i for i, t in enumerate(texts) if _numbers(np.array([t], object)) is None)
         bad = next(odd, 0)  # each may be a number, and all together be written in two ways
-        unclear = reading_of(list(dict.fromkeys(texts))).ambiguous
+        unclear = reading_of(list(dict.fromkeys(texts)), kind="number").ambiguous
         raise DataError(
             f"{name}, row {bad + 1}: expected a finite number to predict, got {short(texts[bad])}.",
             "Is the comma a decimal mark, or does it group digits? Write numbers with points."
@@ -292,10 +292,10 @@ def _numbers(labels: Array) -> Array | None:
         values = labels.astype(np.float64)
     elif any(isinstance(label, str) for label in labels):
         words = [str(label) for label in labels]
-        reading = reading_of(list(dict.fromkeys(words)))
-        if reading.style is None or reading.odd or reading.ambiguous or len(reading.units) > 1:
+        reading = reading_of(list(dict.fromkeys(words)), kind="number")
+        if not reading.kind or reading.odd or reading.ambiguous or len(reading.units) > 1:
             return None
-        found = numbers_of(words, str(reading.style))
+        found = values_of(words, reading.style)
         values = np.array([found[word] for word in words], dtype=np.float64)
     else:
         values = np.array([float(label) for label in labels], dtype=np.float64)

@@ -10,8 +10,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gramsmith.tables.streams import Array
-
 TRUTH = {"true": "1", "false": "0"}
 # A missing cell in a column of any kind; a point behind it changes nothing.
 MISSING = frozenset(
@@ -96,6 +94,10 @@ WRITTEN = re.compile(
 )
 # Dashes and the like that stand for no number, with a currency or without.
 NOTHING = re.compile(rf"(?:{CURRENCY})?\s*(?:[-–—−_]+|[.…:*?/]+)\s*(?:{CURRENCY}|%)?")
+
+
+CLOCK_STYLE = "clock"
+ORDERS = ("iso", "dmy", "mdy")  # of year, month and day
 
 
 class Style(NamedTuple):
@@ -245,43 +247,58 @@ def clock_of(word: str) -> float | None:
     return whole + float(rest or 0)
 
 
-def numbers_of(words: Iterable[str | None], style: str) -> dict[str, float | None]:
-    """Return the number of every different word, NaN for those that mean that it is missing."""
-    marks = Style.of(style) if style != "clock" else Style()
-    found: dict[str, float | None] = {}
+def values_of(words: Iterable[str | None], style: str) -> dict[str | None, float | None]:
+    """Return what every different word is worth: a number, or seconds (since 1970 for dates).
+
+    NaN stands for a word that means that the value is missing, None for one that means nothing.
+    """
+    found: dict[str | None, float | None] = {None: float("nan")}
+    marks = Style.of(style) if style not in (CLOCK_STYLE, *ORDERS) else Style()
     for word in words:
         if word is None or word in found:
             continue
-        if style == "clock":
-            found[word] = clock_of(word)
+        if style == CLOCK_STYLE:
+            value = clock_of(word)
+        elif style in ORDERS:
+            value = _seconds(word, style)
         else:
-            found[word] = number_of(TRUTH.get(word.lower(), word), marks)
-        if found[word] is None and is_unknown(word):
-            found[word] = float("nan")
+            value = number_of(TRUTH.get(word.lower(), word), marks)
+        found[word] = float("nan") if value is None and is_unknown(word) else value
     return found
 
 
 class Reading(NamedTuple):
-    """How the words of a column may be read as numbers."""
+    """How the words of a column may be read: what `values_of` takes, and what it would not read."""
 
-    style: Style | None  # in which all can be read, or most of them
+    kind: str  # "number", "date", or "" if the words are neither
+    style: str
     odd: list[str]  # words that it cannot read
     ambiguous: bool = False
     units: tuple[str, ...] = ()
 
 
-def reading_of(words: Sequence[str], decimal: str | None = None) -> Reading:
-    """Return the style in which most of some different words are numbers.
+def reading_of(words: Sequence[str], decimal: str | None = None, kind: str = "") -> Reading:
+    """Return how most of some different words are read as numbers or dates, or as one `kind`.
 
     ``0,6`` and ``1.234,50`` have decimal commas; ``$1,234.56`` groups digits by commas. Where every
     comma has three digits behind it (``1,234``) both readings are possible: `decimal`, the mark of
     the other columns, decides, or the currency.
     """
+    if kind != "date" and words and all(clock_of(word) is not None for word in words):
+        return Reading("number", CLOCK_STYLE, [])
+    dates = Reading("", "", list(words)) if kind == "number" else _as_dates(words)
+    if kind == "date" or not dates.odd:
+        return dates
+    numbers = _as_numbers(words, decimal)
+    return dates if len(dates.odd) < len(numbers.odd) else numbers
+
+
+def _as_numbers(words: Sequence[str], decimal: str | None) -> Reading:
     parts = _parts(words)
     numbers = {word: part for word, part in parts.items() if part is not None}
     odd = [word for word, part in parts.items() if part is None]
     if not numbers:
-        return Reading(None, odd)
+        return Reading("", "", odd)
     units = tuple(sorted({part.unit for part in numbers.values() if part.unit}))
     # a few hundred words show which styles can be meant; all words decide among these
     sample = list(numbers.values())[:: max(1, len(numbers) // 500)]
@@ -304,7 +321,8 @@ def reading_of(words: Sequence[str], decimal: str | None = None) -> Reading:
             # points alone are plain numbers; commas alone may be either
             ambiguous = any("," in part.core for part in numbers.values())
     unit = units[0] if len(units) == 1 else ""
-    return Reading(first._replace(unit=unit), odd + failures[first], ambiguous, units)
+    style = str(first._replace(unit=unit))
+    return Reading("number", style, odd + failures[first], ambiguous, units)
 
 
 def _mark_of_money(units: tuple[str, ...], parts: Iterable[Written]) -> str | None:
@@ -402,41 +420,28 @@ def _month(name: str) -> int:
     return MONTHS.get(plain, 0)
 
 
-def date_style(words: Sequence[str]) -> tuple[str | None, list[str]]:
-    """Return how dates are written, and the words that are none.
-
-    "iso", "dmy", "mdy", "ambiguous", or None if no word is a date.
-    """
+def _as_dates(words: Sequence[str]) -> Reading:
     found = {word: parts for word in words if (parts := _date_parts(word)) is not None}
     odd = [word for word in words if word not in found]
     kinds = {kind for kind, _ in found.values()}
     if not found or {0, 1} <= kinds:
-        return None, list(words)
+        return Reading("", "", list(words))
     if 1 not in kinds:
-        return "iso" if 0 in kinds else "dmy", odd
+        return Reading("date", "iso" if 0 in kinds else "dmy", odd)
     numbered = [parts for kind, parts in found.values() if kind == 1]
     first = max(int(parts["a"] or 0) for parts in numbered)
     second = max(int(parts["b"] or 0) for parts in numbered)
     if first > 12 and second > 12:
-        return None, list(words)
+        return Reading("", "", list(words))
     if any(parts["mark"] == "." for parts in numbered) or first > 12:
-        return "dmy", odd
-    return "mdy" if second > 12 else "ambiguous", odd
+        return Reading("date", "dmy", odd)
+    return Reading("date", "mdy", odd, ambiguous=second <= 12)
 
 
-def dates_of(words: Iterable[str | None], style: str) -> dict[str | None, float]:
-    """Return the seconds since 1970 (UTC) of every different word, NaN where there is no date."""
-    found: dict[str | None, float] = {None: float("nan")}
-    for word in words:
-        if word is not None and word not in found:
-            found[word] = _seconds(word, style)
-    return found
-
-
-def _seconds(word: str, style: str) -> float:
+def _seconds(word: str, style: str) -> float | None:
     parsed = _date_parts(word)
     if parsed is None or ((parsed[0] == 0) != (style == "iso") and parsed[0] < 2):
-        return float("nan")
+        return None
     kind, part = parsed
     a, b, c = (part.get(name) for name in "abc")
     year, month, day = c, b, a
@@ -456,15 +461,10 @@ def _seconds(word: str, style: str) -> float:
     try:
         stamp = np.datetime64(f"{text}:{part['s'] or '00'}", "s").astype(np.int64)
     except ValueError:
-        return float("nan")
+        return None
     rest = float((part["f"] or "0").replace(",", "."))
     zone = (part["zone"] or "Z").replace(":", "")
     away = 3600.0 * ZONES[zone] if zone in ZONES else 0.0
     if zone[0] in "+-":
         away = int(zone[0] + "1") * (3600.0 * int(zone[1:3]) + 60.0 * int(zone[3:] or 0))
     return float(stamp - away) + rest
-
-
-def mapped(words: Array, values: dict[str | None, float]) -> Array:
-    """Return the value of every word of a column as floats."""
-    return np.array([values[word] for word in words], dtype=np.float64)
