@@ -123,7 +123,7 @@ def test_fasta_with_labels(tmp_path):
     with pytest.raises(DataError, match="none for 'two'"):
         read_table(tmp_path / "s.fasta", labels=tmp_path / "bad.csv")
     (tmp_path / "few.csv").write_text("label\nu\n")
-    with pytest.raises(DataError, match="2 sequences and 1 label"):
+    with pytest.raises(DataError, match="2 rows and 1 label"):
         read_table(tmp_path / "s.fasta", labels=tmp_path / "few.csv")
 
 

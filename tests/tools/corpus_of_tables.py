@@ -467,6 +467,11 @@ def columns():
             values=[0.95, 1.05],
             beside=["0,5", "1,25"],
         ),
+        Column(
+            "a sentinel among commas",
+            ["1,5", "-999", "3,25", "4,5", "5,5"],
+            values=[1.5, NAN, 3.25, 4.5, 5.5],
+        ),
         Column("which comma", ["1,234", "2,500"], words="comma a decimal mark"),
         Column("exponents", ["1.5e-3", "2E4", "7"], values=[1.5e-3, 2e4, 7]),
         Column("German exponents", ["1,5E-03", "2,0E+04"], values=[1.5e-3, 2e4]),

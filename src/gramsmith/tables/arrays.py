@@ -17,6 +17,7 @@ from gramsmith.tables.streams import (
     Limits,
     open_capped,
     open_file,
+    parsing,
     short,
     text_lines,
 )
@@ -30,16 +31,12 @@ def read_svmlight(path: Path, limits: Limits, base: int | None = None) -> tuple[
     """
     from sklearn.datasets import load_svmlight_file
 
-    try:
-        with open_capped(path, limits) as stream:
+    with parsing(path.name, "svmlight rows"), open_capped(path, limits) as stream:
+        try:
             X, y = load_svmlight_file(stream, dtype=np.float64, zero_based=True)
-    except (DataError, MemoryError):
-        raise
-    except Exception as error:  # scikit-learn's parser names no line, so we look ourselves
-        _explain(path, limits)
-        raise DataError(
-            f"{path.name}: expected svmlight rows, got: {short(str(error))}."
-        ) from error
+        except ValueError:  # which names no line, so we look ourselves
+            _explain(path, limits)
+            raise
     if not len(y):
         raise DataError(f"{path.name}: expected rows such as '1 1:0.5 3:2', got none.")
     first = int(X.indices.min(initial=1))
@@ -51,13 +48,7 @@ def read_svmlight(path: Path, limits: Limits, base: int | None = None) -> tuple[
     X = sp.csr_array((X.data, X.indices - base, X.indptr), (X.shape[0], max(X.shape[1] - base, 1)))
     limits.check_shape(1, X.shape[1], path.name)
     limits.check_shape(X.shape[0], 1, path.name)
-    bad = np.isinf(X.data)
-    if bad.any():
-        rows, columns = (coordinate[bad] for coordinate in X.tocoo().coords)
-        raise DataError(
-            f"{path.name}, row {rows[0] + 1}, column {columns[0] + 1}: expected a finite number, "
-            f"got {X.data[bad][0]}. Leave absent entries out of the row."
-        )
+    _check_finite(X, path.name, "Leave absent entries out of the row.")
     y = _finite_labels(y, path.name)
     X.sum_duplicates()
     dense = X.shape[0] * X.shape[1] * 8 <= 3 * (X.data.nbytes + X.indices.nbytes)
@@ -96,19 +87,18 @@ def _float(cell: str, where: str) -> None:
 
 def read_npz(path: Path, target: str, limits: Limits) -> tuple[Array, Array | None]:
     """Return the arrays X and `target` of an npz file; X may be the only matrix of another name."""
-    try:
-        with open_file(path) as stream, zipfile.ZipFile(stream) as archive:
-            names = {info.filename.removesuffix(".npy"): info for info in archive.infolist()}
-            samples = "X" if "X" in names else _only_matrix(archive, names, target, path.name)
-            found = {}
-            for name in {samples, target} & names.keys():
-                limits.check_bytes(names[name].file_size, path.name)  # never is more unpacked
-                data = archive.read(names[name])
-                found[name] = parse_npy(data, f"{path.name}, array {name}", limits)
-    except (DataError, MemoryError):
-        raise
-    except Exception as error:  # damaged archives fail wherever they are damaged
-        raise DataError(f"{path.name}: expected an npz file, got: {short(str(error))}.") from error
+    with (
+        parsing(path.name, "an npz file"),
+        open_file(path) as stream,
+        zipfile.ZipFile(stream) as archive,
+    ):
+        names = {info.filename.removesuffix(".npy"): info for info in archive.infolist()}
+        samples = "X" if "X" in names else _only_matrix(archive, names, target, path.name)
+        found = {}
+        for name in {samples, target} & names.keys():
+            limits.check_bytes(names[name].file_size, path.name)  # never is more unpacked
+            data = archive.read(names[name])
+            found[name] = parse_npy(data, f"{path.name}, array {name}", limits)
     y = check_labels(found.get(target), path.name)
     return check_samples(found[samples], path.name, limits), y
 
@@ -172,23 +162,19 @@ def parse_npy(data: bytes, where: str, limits: Limits) -> Array:
     if not count * dtype.itemsize:
         raise DataError(f"{where}: expected entries, got an empty array of shape {shape}.")
     limits.check_shape(shape[0], 1, where)
-    try:
+    with parsing(where, "an npy array"):
         return np.asarray(np.load(io.BytesIO(data), allow_pickle=False))
-    except Exception as error:  # NumPy's reader fails in many ways on forged headers
-        raise DataError(f"{where}: expected an npy array, got: {short(str(error))}.") from error
 
 
 def _read_header(stream: IO[bytes], where: str) -> tuple[tuple[int, ...], Any]:
     """Return shape and type as the head of npy bytes claims them."""
-    try:
+    with parsing(where, "an npy array"):
         version = npy.read_magic(stream)
         read = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}[version]
         shape, _, dtype = read(stream)
         if any(type(axis) is not int or axis < 0 for axis in shape):
             raise ValueError(f"the shape {shape}")
         return shape, dtype
-    except Exception as error:  # NumPy's parser of headers fails in many ways on forged ones
-        raise DataError(f"{where}: expected an npy array, got: {short(str(error))}.") from error
 
 
 def check_samples(X: Array, where: str, limits: Limits) -> Array:
@@ -202,14 +188,18 @@ def check_samples(X: Array, where: str, limits: Limits) -> Array:
         )
     limits.check_shape(X.shape[0], X.shape[1], where)
     X = np.array(X, dtype=np.float64)
-    bad = np.argwhere(np.isinf(X))
-    if len(bad):
-        row, column = bad[0]
-        raise DataError(
-            f"{where}, row {row + 1}, column {column + 1}: expected a finite number, got "
-            f"{X[row, column]} ({len(bad)} such in all). Correct these, or make them NaN."
-        )
+    _check_finite(X, where, "Correct it, or make it NaN.")
     return X
+
+
+def _check_finite(X: Any, where: str, advice: str) -> None:
+    rows, columns = (abs(X) == np.inf).nonzero()  # of dense and sparse ones
+    if len(rows):
+        raise DataError(
+            f"{where}, row {rows[0] + 1}, column {columns[0] + 1}: expected a finite number, got "
+            f"{X[rows[0], columns[0]]} ({len(rows)} such in all).",
+            advice,
+        )
 
 
 def check_labels(y: Array | None, where: str) -> Array | None:

@@ -14,7 +14,7 @@ import numpy as np
 
 from gramsmith.tables.convert import is_text, plain
 from gramsmith.tables.delimited import check_drop, check_names
-from gramsmith.tables.streams import Array, DataError, Limits, open_file, short
+from gramsmith.tables.streams import Array, DataError, Limits, open_file, parsing, short
 
 ROWS = 65_536  # of a batch: what is read before the bytes are counted again
 FEW_ROWS = 256  # of a batch whose texts share their beginnings, so that few bytes make many
@@ -128,31 +128,29 @@ def _read_arrow(
     import pyarrow as pa
 
     parts, count, rows = [], 0, 0
-    with open_file(path) as stream:
-        try:
-            schema, found = batches(stream)
-            names = check_names(list(schema.names), path.name)
-            check_drop(drop, names, path.name)
-            wanted = [j for j, name in enumerate(names) if name not in drop]
-            limits.check_shape(0, len(names), path.name)
-            for part in found:
-                # what a file says of lengths and places is believed by Arrow unless it is asked
-                part.validate(full=True)
-                count += part.nbytes + sum(map(_text_bytes, part.columns))
-                rows += part.num_rows
-                limits.check_bytes(count, path.name)
-                limits.check_shape(rows, len(names), path.name)
-                parts.append(part)
-            if not rows:
-                raise DataError(f"{path.name}: expected rows, got none.")
-            table = pa.Table.from_batches(parts)
-        except (DataError, MemoryError):
-            raise
-        except (pa.ArrowException, OSError, ValueError, KeyError) as error:
-            raise DataError(f"{path.name}: expected {kind}, got: {short(str(error))}.") from error
-    if table.num_columns < len(names):  # Parquet leaves columns out while it reads
-        return {names[j]: plain(table.column(k), names[j]).values for k, j in enumerate(wanted)}
-    return {names[j]: plain(table.column(j), names[j]).values for j in wanted}
+    with open_file(path) as stream, parsing(path.name, kind):
+        schema, found = batches(stream)
+        names = check_names(list(schema.names), path.name)
+        check_drop(drop, names, path.name)
+        limits.check_shape(0, len(names), path.name)
+        for part in found:
+            # what a file says of lengths and places is believed by Arrow unless it is asked
+            part.validate(full=True)
+            count += part.nbytes + sum(map(_text_bytes, part.columns))
+            rows += part.num_rows
+            limits.check_bytes(count, path.name)
+            limits.check_shape(rows, len(names), path.name)
+            parts.append(part)
+        if not rows:
+            raise DataError(f"{path.name}: expected rows, got none.")
+        table = pa.Table.from_batches(parts)
+    wanted = [j for j, name in enumerate(names) if name not in drop]
+    # Parquet leaves columns out while it reads
+    places = wanted if table.num_columns == len(names) else range(len(wanted))
+    return {
+        names[j]: plain(table.column(k), names[j]).values
+        for j, k in zip(wanted, places, strict=True)
+    }
 
 
 def read_xlsx(
@@ -165,7 +163,7 @@ def read_xlsx(
     """
     from python_calamine import CalamineWorkbook
 
-    try:
+    with parsing(path.name, "an .xlsx file"):
         with open_file(path) as stream, zipfile.ZipFile(stream) as archive:
             # never is more unpacked than an entry says
             limits.check_bytes(sum(info.file_size for info in archive.infolist()), path.name)
@@ -190,12 +188,6 @@ def read_xlsx(
             )
         chosen = names[0] if sheet is None else sheet
         rows = book.get_sheet_by_name(chosen).to_python()
-    except (DataError, MemoryError):
-        raise
-    except Exception as error:  # damaged archives fail wherever they are damaged
-        raise DataError(
-            f"{path.name}: expected an .xlsx file, got: {short(str(error))}."
-        ) from error
     rows = [row for row in rows if any(cell != "" for cell in row)]
     if len(rows) < 2:
         raise DataError(

@@ -18,6 +18,7 @@ from gramsmith.tables.words import (
     CLOCK_STYLE,
     CODE,
     PLAIN,
+    Reading,
     Style,
     decimal_of,
     is_unknown,
@@ -202,15 +203,6 @@ def decide(
     return _words(seen, values, counts, max_categories, table)
 
 
-def sentinel_of(present: Array, distinct: Array) -> tuple[float, int]:
-    """Return the number that stands for missing cells, 0 if none does, and how often it does."""
-    odd = [value for value in SENTINELS if value in distinct]
-    others = distinct[~np.isin(distinct, SENTINELS)] if odd else distinct
-    if len(odd) == 1 and len(others) > 2 and others.min() >= 0:
-        return odd[0], int((present == odd[0]).sum())
-    return 0.0, 0
-
-
 def _number(seen: Column, present: Array, distinct: Array) -> Column:
     unique = len(distinct) == len(present) and not seen.missing
     if unique and _is_identifier(seen.name, present):
@@ -228,17 +220,15 @@ def _is_identifier(name: str, x: Array) -> bool:
 
 
 def _with_sentinel(seen: Column, present: Array, distinct: Array) -> Column:
-    sentinel, count = sentinel_of(present, distinct)
-    if not count:
+    """Return a column of numbers, of which one may stand for missing cells."""
+    odd = [value for value in SENTINELS if value in distinct]
+    others = distinct[~np.isin(distinct, SENTINELS)] if odd else distinct
+    if len(odd) != 1 or len(others) <= 2 or others.min() < 0:
         return seen
-    note = f"{sentinel:g} is read as missing ({counted(count, 'cell')})"
-    return replace(
-        seen,
-        sentinel=sentinel,
-        note=_joined(seen.note, note),
-        missing=seen.missing + count,
-        distinct=len(distinct) - 1,
-    )
+    count = int((present == odd[0]).sum())
+    note = _joined(seen.note, f"{odd[0]:g} is read as missing ({counted(count, 'cell')})")
+    missing, distinct_left = seen.missing + count, len(distinct) - 1
+    return replace(seen, sentinel=odd[0], note=note, missing=missing, distinct=distinct_left)
 
 
 def _words(
@@ -277,64 +267,57 @@ def _read(
 ) -> Column | None:
     """Return a column of numbers or dates written as words; None if its words are neither."""
     reading = reading_of(known, table.decimal, "date" if codes else "")
-    kind, total = reading.kind, sum(counts[word] for word in known)
-    odd = sum(counts[word] for word in reading.odd)
-    if not kind:
+    kind, odd, units = reading.kind, reading.odd, reading.units
+    if not kind or (odd and not (odd := _slips(reading, counts, known))):
         return None
+    unless = f"roles={{{seen.name!r}: 'category'}}"
     if odd:
-        slips = total >= 3 and 1.0 - odd / total >= MOSTLY
-        named = reading.odd
-        if not slips:
-            if kind == "date" or total < 3 or 2 * odd >= total:
-                return None
-            # words without digits among numbers are slips too, if most cells are numbers
-            named = [word for word in reading.odd if not any(c.isdigit() for c in word)]
-            pointed = sum(counts[w] for w in known if "." in w and PLAIN.fullmatch(w))
-            names = len(known) <= NAMES and 4 * len(known) <= total
-            if names or not (named or 2 * pointed > total - odd):
-                return None
+        message = f"expected a {kind} as in most rows, got {{}}."
         raise _doubt(
             seen,
             values,
-            named or reading.odd,
-            f"expected a {kind} as in most rows, got {{}}.",
-            f"Correct it, make it missing, or set roles={{{seen.name!r}: 'category'}}.",
+            odd,
+            message,
+            f"Correct it, make it missing, or set {unless}.",
             "stray word",
         )
     if reading.ambiguous and kind == "date":
-        raise _doubt(
-            seen,
-            values,
-            known,
-            "expected dates, got {}: is the day first or the month?",
-            f"Set roles={{{seen.name!r}: 'date-dmy'}} or 'date-mdy'.",
-            "ambiguous date",
-        )
+        message = "expected dates, got {}: is the day first or the month?"
+        advice = f"Set roles={{{seen.name!r}: 'date-dmy'}} or 'date-mdy'."
+        raise _doubt(seen, values, known, message, advice, "ambiguous date")
     if reading.ambiguous:
-        raise _doubt(
-            seen,
-            values,
-            [w for w in known if "," in w],
-            "expected a number, got {}: is the comma a decimal mark, or does it group digits?",
-            "Write the numbers with points, or set "
-            f"roles={{{seen.name!r}: 'category'}} if they are names.",
-            "ambiguous comma",
-        )
-    if len(reading.units) > 1:
-        raise _doubt(
-            seen,
-            values,
-            [w for w in known if (part := written(w)) and part.unit == reading.units[1]],
-            f"expected numbers in one unit, got {' and '.join(map(short, reading.units[:2]))}.",
-            f"Convert them to one, or set roles={{{seen.name!r}: 'text'}} or 'drop'.",
-            "units",
-        )
-    if kind == "number" and len(known) == len(values):
-        worth = values_of(values, reading.style)
-        if _is_identifier(seen.name, np.array([worth[w] for w in values], dtype=np.float64)):
-            return replace(seen, role="left out", kind="id")
-    note = seen.note if kind == "date" else _joined(seen.note, _style_note(reading.style))
-    return _spared(replace(seen, kind=kind, style=reading.style, note=note), counts, known)
+        message = "expected a number, got {}: is the comma a decimal mark, or does it group digits?"
+        advice = f"Write the numbers with points, or set {unless} if they are names."
+        commas = [word for word in known if "," in word]
+        raise _doubt(seen, values, commas, message, advice, "ambiguous comma")
+    if len(units) > 1:
+        message = f"expected numbers in one unit, got {' and '.join(map(short, units[:2]))}."
+        advice = f"Convert them to one, or set roles={{{seen.name!r}: 'text'}} or 'drop'."
+        other = [word for word in known if (part := written(word)) and part.unit == units[1]]
+        raise _doubt(seen, values, other, message, advice, "units")
+    if kind == "date":
+        return _spared(replace(seen, kind=kind, style=reading.style), counts, known)
+    note = _joined(seen.note, _style_note(reading.style))
+    found = replace(seen, style=reading.style, note=note)
+    worth = values_of(values, reading.style)
+    x = np.array([worth[word] for word in values], dtype=np.float64)
+    x = x[~np.isnan(x)]
+    return _number(_spared(found, counts, known), x, np.unique(x))
+
+
+def _slips(reading: Reading, counts: Counter[str], known: list[str]) -> list[str]:
+    """Return the words that are slips among numbers or dates; none if the column is neither."""
+    total, wrong = (sum(counts[word] for word in words) for words in (known, reading.odd))
+    if total >= 3 and 1.0 - wrong / total >= MOSTLY:
+        return reading.odd
+    if reading.kind == "date" or total < 3 or 2 * wrong >= total:
+        return []
+    # words without digits among numbers are slips too, if most cells are numbers
+    plain = [word for word in reading.odd if not any(c.isdigit() for c in word)]
+    pointed = sum(counts[word] for word in known if "." in word and PLAIN.fullmatch(word))
+    if len(known) <= NAMES and 4 * len(known) <= total:
+        return []
+    return plain or (reading.odd if 2 * pointed > total - wrong else [])
 
 
 def _doubt(

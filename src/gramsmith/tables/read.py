@@ -167,10 +167,8 @@ def read_table(
         )
     with as_file(path, limits) as file:
         try:
-            if kind == "fasta":
-                return _fasta(file, labels, limits, nominal)
-            if kind in ("svmlight", "npz", "npy"):
-                return _matrix(file, kind, target, labels, nominal, base, limits)
+            if kind in ("fasta", "svmlight", "npz", "npy"):
+                return _without_columns(file, kind, target, labels, nominal, base, limits)
             note, first_line = "", None
             if kind in COLUMNAR:
                 columns = COLUMNAR[kind](file, limits, drop)
@@ -235,7 +233,7 @@ def _labels(words: Array, said: Style) -> Array:
     return np.array([None if word in unknown else word for word in words], dtype=object)
 
 
-def _matrix(
+def _without_columns(
     path: Path,
     kind: str,
     target: str | None,
@@ -246,24 +244,40 @@ def _matrix(
 ) -> Table:
     """Return a table of samples without column names."""
     samples: Any
-    found: Array | None
-    named = target or "y"
-    if kind == "svmlight":
+    found: Array | None = None
+    named, own, given = target or "y", None, None
+    if kind == "fasta":
+        records = list(islice(read_fasta(path, max_bytes=limits.bytes), limits.rows + 1))
+        limits.check_shape(len(records), 1, path.name)
+        own, samples = [r[0] for r in records], [r[1] for r in records]
+    elif kind == "svmlight":
         samples, found, base = read_svmlight(path, limits, base)
     elif kind == "npz":
         samples, found = read_npz(path, named, limits)
     else:
         samples, found = read_npy(path, target, limits)
-        if labels is not None:
-            _, named, found = read_labels(labels, limits, nominal)
-    if found is not None and len(found) != samples.shape[0]:
+    if labels is not None:
+        given, named, found = read_labels(labels, limits, nominal)
+    if own is not None and given is not None and found is not None:
+        known = dict(zip(given, found, strict=True))
+        absent = [name for name in own if name not in known]
+        if absent:
+            raise DataError(
+                f"{path.name}: expected a label for every sequence, got none for {short(absent[0])}"
+                f"{f' and {len(absent) - 1} more' if len(absent) > 1 else ''}."
+            )
+        found = np.array([known[name] for name in own], dtype=object)
+    samples = samples.tolist() if getattr(samples, "ndim", 0) == 1 else samples
+    table = Table(path.name, samples=samples, identifiers=own, base=base)
+    if found is None and own is not None:
+        return table
+    if found is not None and len(found) != table.n_rows:
         raise DataError(
-            f"{path.name}: expected one label per row, got "
-            f"{counted(samples.shape[0], 'row')} and {counted(len(found), 'label')}."
+            f"{path.name}: expected one label per row, got {counted(table.n_rows, 'row')} and "
+            f"{counted(len(found), 'label')}.",
+            "" if own is None else "Give one per sequence, or identifiers beside the labels.",
         )
-    listed = samples.tolist() if samples.ndim == 1 else samples
-    goal: dict[str, Any] = {"labels": found, "target": named, "nominal": nominal}
-    return Table(path.name, samples=listed, base=base, **goal)
+    return replace(table, labels=found, target=named, nominal=nominal)
 
 
 def guess_format(path: Path) -> str:
@@ -279,33 +293,6 @@ def guess_format(path: Path) -> str:
             "format",
         )
     return FORMATS[suffixes[-1]]
-
-
-def _fasta(path: Path, labels: str | Path | None, limits: Limits, nominal: bool) -> Table:
-    records = list(islice(read_fasta(path, max_bytes=limits.bytes), limits.rows + 1))
-    limits.check_shape(len(records), 1, path.name)
-    identifiers, sequences = [r[0] for r in records], [r[1] for r in records]
-    table = Table(path.name, samples=sequences, identifiers=identifiers)
-    if labels is None:
-        return table
-    named, target, values = read_labels(labels, limits, nominal)
-    table = replace(table, target=target, nominal=nominal)
-    if named is None:
-        if len(values) != len(sequences):
-            raise DataError(
-                f"{path.name}: got {counted(len(sequences), 'sequence')} and "
-                f"{counted(len(values), 'label')}. "
-                "Give one label per sequence, or identifiers beside the labels."
-            )
-        return replace(table, labels=values)
-    known = dict(zip(named, values, strict=True))
-    absent = [name for name in identifiers if name not in known]
-    if absent:
-        raise DataError(
-            f"{path.name}: expected a label for every sequence, got none for {short(absent[0])}"
-            f"{f' and {len(absent) - 1} more' if len(absent) > 1 else ''}."
-        )
-    return replace(table, labels=np.array([known[name] for name in identifiers], dtype=object))
 
 
 def read_labels(

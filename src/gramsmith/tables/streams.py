@@ -56,6 +56,17 @@ def short(value: Any) -> str:
     return text if len(text) <= 80 else f"{text[:77]}..."
 
 
+@contextmanager
+def parsing(where: str, wanted: str) -> Iterator[None]:
+    """Turn what parsers raise for damaged bytes, wherever these are damaged, into a DataError."""
+    try:
+        yield
+    except (DataError, MemoryError):
+        raise
+    except Exception as error:
+        raise DataError(f"{where}: expected {wanted}, got: {short(str(error))}.") from error
+
+
 @dataclass(frozen=True)
 class Limits:
     """How large a table may be."""
