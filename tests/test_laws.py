@@ -80,16 +80,18 @@ def test_matrix_is_symmetric_to_the_last_bit(name, rng):
         assert (K == K.T).all()
 
 
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @every_kernel
-def test_tiles_are_written_where_the_sweep_wants_them(name, dtype, rng):
+def test_tiles_are_written_where_the_sweep_wants_them(name, rng):
     """No new pages per tile, and the bits of `tile`."""
     kernel = KERNELS[name][0]
     X = samples(kernel, rng, 1050)
-    E = kernel.embed(X, kernel.reference(X), dtype)
-    here, there = rows(E, slice(0, 530)), rows(E, slice(530, 1050))
-    for a, b in ((here, there), (here, here)):
-        out = np.empty((530, 520 if b is there else 530), dtype)
+    parts = []
+    for dtype in (np.float64, np.float32):
+        E = kernel.embed(X, kernel.reference(X), dtype)
+        here, there = rows(E, slice(0, 530)), rows(E, slice(530, 1050))
+        parts += [(dtype, here, there), (dtype, here, here)]
+    for dtype, a, b in parts:
+        out = np.empty((530, 530 if b is a else 520), dtype)
         with scratch():
             kernel.tile(a, b, out)  # what is lent, is lent again
         tracemalloc.start()
@@ -257,15 +259,15 @@ def test_threads_do_not_change_a_bit(name, rng, small_tiles):
 
 
 @every_kind
-@pytest.mark.parametrize("name", ["gaussian", "linear", "polynomial", "sum"])
-def test_measure_is_the_textbook_formula(measure, kind, name, rng):
-    kernel = KERNELS[name][0]
+def test_measure_is_the_textbook_formula(measure, kind, rng):
     X = rng.normal(size=(24, 3)) + np.array([0.0, 1.0, 0.0])
     y = targets(rng, X)[kind]
     goal = make_target(y)
-    value = MEASURES[measure].value(gs.Gram(kernel, X).moments(goal), goal)
-    expected = textbook_measure(measure, kernel(X), y, kind)
-    assert value == pytest.approx(expected, rel=1e-11, abs=1e-13)
+    for name in ("gaussian", "linear", "polynomial", "sum"):
+        kernel = KERNELS[name][0]
+        value = MEASURES[measure].value(gs.Gram(kernel, X).moments(goal), goal)
+        expected = textbook_measure(measure, kernel(X), y, kind)
+        assert value == pytest.approx(expected, rel=1e-11, abs=1e-13), name
 
 
 @every_kind
@@ -313,43 +315,43 @@ def weighted_value(measure, kernel, X, y, w):
 
 
 @every_kind
-@pytest.mark.parametrize("weights", WEIGHTS)
-@pytest.mark.parametrize("kernel", [gs.Gaussian(1.3) + gs.Constant(0.5), gs.Linear()], ids=str)
-def test_weighted_measure_is_the_textbook_form(measure, kind, weights, kernel, rng):
+def test_weighted_measure_is_the_textbook_form(measure, kind, rng):
     X = rng.normal(size=(18, 3))
     y = targets(rng, X)[kind]
-    w = WEIGHTS[weights]
     if measure == "fsm_loo":
         X = X + 1.5 * np.unique(y, return_inverse=True)[1][:, None]
-    value = weighted_value(measure, kernel, X, y, w)
-    assert value == pytest.approx(
-        tb.weighted_measure(measure, kernel(X), y, kind, w), rel=1e-9, abs=1e-12
-    )
+    for kernel in (gs.Gaussian(1.3) + gs.Constant(0.5), gs.Linear()):
+        K = kernel(X)
+        for name, w in WEIGHTS.items():
+            value = weighted_value(measure, kernel, X, y, w)
+            expected = tb.weighted_measure(measure, K, y, kind, w)
+            assert value == pytest.approx(expected, rel=1e-9, abs=1e-12), (name, str(kernel))
 
 
 @every_kind
-@pytest.mark.parametrize("weights", WEIGHTS)
-def test_only_the_ratios_of_weights_count(measure, kind, weights, rng):
+def test_only_the_ratios_of_weights_count(measure, kind, rng):
     X = rng.normal(size=(18, 3))
-    y, w, kernel = targets(rng, X)[kind], WEIGHTS[weights], gs.Gaussian(1.3) + gs.Linear()
-    value = weighted_value(measure, kernel, X, y, w)
-    for factor in (2.0**20, 2.0**-20, 2.0**-900):
-        assert weighted_value(measure, kernel, X, y, w * factor) == value
-    for factor in (1 / 18, 1e-9, 1e300):
-        assert weighted_value(measure, kernel, X, y, w * factor) == pytest.approx(value, rel=1e-12)
+    y, kernel = targets(rng, X)[kind], gs.Gaussian(1.3) + gs.Linear()
+    for name, w in WEIGHTS.items():
+        value = weighted_value(measure, kernel, X, y, w)
+        for factor in (2.0**20, 2.0**-20, 2.0**-900):
+            assert weighted_value(measure, kernel, X, y, w * factor) == value, (name, factor)
+        for factor in (1 / 18, 1e-9, 1e300):
+            found = weighted_value(measure, kernel, X, y, w * factor)
+            assert found == pytest.approx(value, rel=1e-12), (name, factor)
 
 
 @every_kind
-@pytest.mark.parametrize("weights", ["equal", "whole"])
-def test_a_weight_of_zero_leaves_the_row_out(measure, kind, weights, rng):
+def test_a_weight_of_zero_leaves_the_row_out(measure, kind, rng):
     X = rng.normal(size=(18, 3))
-    y, w = targets(rng, X)[kind], WEIGHTS[weights].copy()
-    w[[0, 5, 11]] = 0.0
-    there = w > 0
+    y, kernel = targets(rng, X)[kind], gs.Gaussian(1.3) + gs.Linear()
+    there = ~np.isin(np.arange(18), [0, 5, 11])
     X[~there] *= 1e3
-    left = weighted_value(measure, gs.Gaussian(1.3) + gs.Linear(), X, y, w)
-    right = weighted_value(measure, gs.Gaussian(1.3) + gs.Linear(), X[there], y[there], w[there])
-    assert left == pytest.approx(right, rel=1e-10)
+    for name in ("equal", "whole"):
+        w = np.where(there, WEIGHTS[name], 0.0)
+        left = weighted_value(measure, kernel, X, y, w)
+        right = weighted_value(measure, kernel, X[there], y[there], w[there])
+        assert left == pytest.approx(right, rel=1e-10), name
 
 
 @every_kind
@@ -413,40 +415,44 @@ def test_facts_that_are_stated(measure, rng):
     assert (min(unrelated) >= 0.0) == m.nonnegative
 
 
-@every_measure
 @pytest.mark.parametrize("name", [name for name in DIFFERENTIABLE if name != "constant"])
-def test_gradient_through_the_whole_chain(measure, name, rng, small_tiles):
+def test_gradient_through_the_whole_chain(name, rng, small_tiles):
     small_tiles(6)
     kernel = KERNELS[name][0]
-    X = samples(kernel, rng, 17) + 0.05
     y = np.arange(17) % 2
-    X = 0.6 * X + 1.2 * y[:, None]
+    X = 0.6 * (samples(kernel, rng, 17) + 0.05) + 1.2 * y[:, None]
     goal = make_target(y)
-    m = MEASURES[measure]
-
-    def value(k, X):
-        return m.value(gs.Gram(k, X).moments(goal), goal)
-
-    assert np.isfinite(value(kernel, X))  # the example is meant to be separable
     G = gs.Gram(kernel, X)
     moments = G.moments(goal)
-    v, adjoint = m.value_and_adjoint(moments, goal)
-    gradient = G.pullback(adjoint, goal, moments)[0]
-    scale = max(1.0, abs(v))
-    for parameter in kernel.parameter_names():
-        old = np.asarray(kernel.get_params()[parameter], dtype=float)
-
-        def changed(p, parameter=parameter):
-            p = symmetric(p) if parameter == "B" else np.asarray(p)
-            return value(clone(kernel).set_params(**{parameter: p if p.ndim else float(p)}), X)
-
-        numeric = tb.finite_difference(changed, old)
-        got = gradient.parameters[parameter]
-        got = symmetric(got) if parameter == "B" else got
-        assert_allclose(got, numeric, rtol=1e-5, atol=1e-7 * scale)
     direction = rng.normal(size=X.shape)
-    numeric = (value(kernel, X + 1e-6 * direction) - value(kernel, X - 1e-6 * direction)) / 2e-6
-    assert np.sum(gradient.inputs * direction) == pytest.approx(numeric, rel=1e-4, abs=1e-7 * scale)
+
+    def values(k, X):  # of all measures, from one sweep
+        found = gs.Gram(k, X).moments(goal)
+        return np.array([m.value(found, goal) for m in MEASURES.values()])
+
+    def changed(p, parameter):
+        p = symmetric(p) if parameter == "B" else np.asarray(p)
+        return values(clone(kernel).set_params(**{parameter: p if p.ndim else float(p)}), X)
+
+    assert np.isfinite(values(kernel, X)).all()  # the example is meant to be separable
+    numeric = {
+        parameter: tb.finite_difference(
+            partial(changed, parameter=parameter), kernel.get_params()[parameter]
+        )
+        for parameter in kernel.parameter_names()
+    }
+    along = (values(kernel, X + 1e-6 * direction) - values(kernel, X - 1e-6 * direction)) / 2e-6
+    for k, (measure, m) in enumerate(MEASURES.items()):
+        v, adjoint = m.value_and_adjoint(moments, goal)
+        gradient = G.pullback(adjoint, goal, moments)[0]
+        scale = max(1.0, abs(v))
+        for parameter, expected in numeric.items():
+            got = gradient.parameters[parameter]
+            got = symmetric(got) if parameter == "B" else got
+            case = f"{measure}, {parameter}"
+            assert_allclose(got, expected[..., k], rtol=1e-5, atol=1e-7 * scale, err_msg=case)
+        slope = np.sum(gradient.inputs * direction)
+        assert slope == pytest.approx(along[k], rel=1e-4, abs=1e-7 * scale), measure
 
 
 def test_every_measure_is_in_the_table_of_kinds():
