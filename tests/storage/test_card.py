@@ -184,7 +184,7 @@ def test_a_whole_card(tmp_path):
         *("|---|---|", "| age | number |", "| colour | 3 categories |", "", "## Score", ""),
         "To be expected on new data: accuracy 0.9123 (95 % interval 0.9 to 0.925; nested, 1234 "
         "rows).",
-        "That is better than 0.8, the score of answers that look at no features.",
+        "That is better than 0.8, the score of a constant answer.",
         *("", "Use it.", "", "## Limits", "", "- Few rows of class yes."),
         "- The score holds for rows drawn like the training rows. It says nothing of other places, "
         "times or groups, nor of single rows.",
@@ -201,10 +201,7 @@ def test_what_a_card_says_of_values_and_doubts(tmp_path):
     assert "1 row." in card
     assert "Values from -1 to 2.5." in card
     assert "- Predictions far outside the range of the training values are extrapolations." in card
-    assert (
-        "That is not clearly better than 0.8, the score of answers that look at no features."
-        in card
-    )
+    assert "That is not clearly better than 0.8, the score of a constant answer." in card
     assert any(line.startswith("To be expected on new data: score 1 (95") for line in card)
     for values in ([1.0], [1.0, 2.0, 3.0], ["a", "b"], None):
         gs.save_model(gs.Linear(), tmp_path / "m", about={"summary": {"values": values}})

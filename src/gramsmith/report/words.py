@@ -122,7 +122,7 @@ def verdict(
 ) -> Verdict:
     """Return whether the model is good enough to be used, in words for whoever asked.
 
-    "good": better than answers that look at no features, by a test. "care": so, but for something
+    "good": better than a constant answer, by a test. "care": so, but for something
     that should be known first, such as `remarks`. "poor": not better.
     """
     task, name = found.task, found.task.constant(found.task.counting)[1]

@@ -60,7 +60,7 @@ class Estimate:
     rows : int
         The number of samples behind it.
     baseline : float
-        The score of the best answers that look at no features.
+        The score of the best constant answer.
     beats_baseline : bool
         Whether the value is better by a test of the difference.
     """

@@ -416,7 +416,7 @@ class KernelRanking:
         it is `estimate`.
     best_other : estimator or None
         The best of the other estimators, fitted on all rows as it was given (with the encoder in
-        front, unless it is named in `frames`), if it is clearly better than what is fitted of the
+        front, unless it is named in `frames`), if it is clearly better than the model of the
         kernels: by a paired test on held-out rows at 5 %, by Holm's method over all estimators.
         None if none is, or if it failed on all rows. It is not a model of gramsmith: save it with
         the tools of its own library.
@@ -532,7 +532,7 @@ class KernelRanking:
 
     @property
     def beats_baseline(self) -> bool:
-        """Whether the estimate is better, by a test, than answers that look at no features."""
+        """Whether the estimate is better, by a test, than a constant answer."""
         return self.estimate.beats_baseline
 
     @property

@@ -67,7 +67,7 @@ class Scoring:
     score : str
         The name of the score.
     found : Estimate
-        The score on the rows, its interval, and the score of answers that look at no features.
+        The score on the rows, its interval, and the score of a constant answer.
     promised : dict
         The estimate that the model was handed over with; empty if it was without.
     verdict : str

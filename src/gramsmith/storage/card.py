@@ -123,7 +123,7 @@ def _scores(facts: dict[str, Any]) -> Lines:
     if isinstance(base, int | float):
         better = "better" if estimate.get("beats_baseline") is True else "not clearly better"
         base = base if abs(base) > 1e-12 else 0.0  # rounding
-        yield f"That is {better} than {base:.4g}, the score of answers that look at no features."
+        yield f"That is {better} than {base:.4g}, the score of a constant answer."
     verdict = _text(facts, "verdict")
     if verdict:
         yield from ("", plain(verdict))
