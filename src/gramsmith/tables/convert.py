@@ -138,10 +138,7 @@ def plain(column: Any, name: Any = "") -> Cells:
     if type(column).__module__.startswith("pyarrow"):
         return _arrow(column, name)
     kind = str(column.dtype).lower()
-    if kind.startswith("interval"):
-        levels = [str(v) for v in sorted({v for v in column if not _absent(v)})]
-        return Cells(_texts(column), levels, True)
-    if kind.startswith(("cat", "enum")):
+    if kind.startswith(("interval", "cat", "enum")):
         return _category(column)
     if kind.startswith("complex"):
         raise DataError(
@@ -149,19 +146,20 @@ def plain(column: Any, name: Any = "") -> Cells:
             "Pass real and imaginary parts as separate columns.",
             column=name,
         )
-    if kind.startswith("period"):
-        column = column.dt.to_timestamp()
-        kind = "datetime"
-    if kind.startswith(("datetime", "date", "timestamp")):
-        if getattr(column.dtype, "tz", None) is not None:
-            column = column.dt.tz_convert("UTC").dt.tz_localize(None)
-        return Cells(np.asarray(_array(column), dtype="datetime64[us]"))
-    if kind.startswith(("timedelta", "duration")):
-        return Cells(_spans(_array(column)))
     if kind.startswith("bool"):
         return Cells(_flags(column))
     if kind.startswith(("int", "uint", "float", "double", "decimal")):
         return Cells(_floats(column, name))
+    if kind.startswith("period"):
+        column = column.dt.to_timestamp()
+    elif getattr(column.dtype, "tz", None) is not None:
+        column = column.dt.tz_convert("UTC").dt.tz_localize(None)
+    if kind.startswith(("period", "date", "timestamp", "timedelta", "duration")):
+        values = np.asarray(column.to_numpy() if hasattr(column, "to_numpy") else column)
+        if not kind.startswith(("timedelta", "duration")):
+            return Cells(values.astype("datetime64[us]"))
+        spans = values.astype("timedelta64[us]")
+        return Cells(np.where(np.isnat(spans), np.nan, spans.astype(np.float64) / 1e6))
     return Cells(_objects(_listed(column), name))
 
 
@@ -170,10 +168,6 @@ def _listed(column: Any) -> Array:
     values = np.empty(len(column), dtype=object)
     values[:] = list(column)
     return values
-
-
-def _array(column: Any) -> Array:
-    return np.asarray(column.to_numpy() if hasattr(column, "to_numpy") else column)
 
 
 def _arrow(column: Any, name: Any) -> Cells:
@@ -196,12 +190,6 @@ def _arrow(column: Any, name: Any) -> Cells:
         words = [_word(word) for word in coded.dictionary.to_pylist()]
         places = pc.fill_null(coded.indices, len(words)).to_numpy(zero_copy_only=False)
         return Cells(np.asarray(np.array([*words, None], dtype=object)[places]))
-    if pa.types.is_boolean(kind):
-        return Cells(_flags(column.to_pylist()))
-    if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
-        return Cells(np.asarray(column.to_numpy(), dtype="datetime64[us]"))
-    if pa.types.is_duration(kind):
-        return Cells(_spans(np.asarray(column.to_numpy())))
     if pa.types.is_time(kind):
         seconds = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}[kind.unit]
         whole = column.cast(pa.int64() if kind.bit_width == 64 else pa.int32())
@@ -210,14 +198,15 @@ def _arrow(column: Any, name: Any) -> Cells:
         ends = pc.min_max(column).as_py().values()
         if any(v is not None and abs(v) > EXACT for v in ends):
             return _arrow(column.cast(pa.string()), name)
-    if pa.types.is_decimal(kind) or pa.types.is_integer(kind) or pa.types.is_floating(kind):
-        floats = column.cast(pa.float64(), safe=False).to_numpy()
-        return Cells(np.asarray(floats, dtype=np.float64))
-    raise DataError(
-        f"expected numbers, flags, dates or texts, got {kind}.",
-        "Convert the column, or leave it out.",
-        column=name,
-    )
+    if pa.types.is_decimal(kind):
+        column = column.cast(pa.float64(), safe=False)
+    elif not (pa.types.is_primitive(kind) or pa.types.is_boolean(kind)):
+        raise DataError(
+            f"expected numbers, flags, dates or texts, got {kind}.",
+            "Convert the column, or leave it out.",
+            column=name,
+        )
+    return plain(column.to_numpy(zero_copy_only=False), name)
 
 
 def _joinable(part: Any) -> Any:
@@ -243,23 +232,18 @@ def _word(word: Any) -> str | None:
     return None if is_missing(text) else text
 
 
-def _texts(column: Any) -> Array:
-    """Return declared categories as texts: of them, none but a gap is missing."""
-    return np.array([None if _absent(v) else str(v) for v in list(column)], dtype=object)
-
-
 def _category(column: Any) -> Cells:
+    """Return declared categories as texts: of them, none but a gap is missing."""
     levels = None
-    if getattr(getattr(column, "cat", None), "ordered", False) is True:
-        levels = [str(v) for v in column.cat.categories]
-    elif str(column.dtype).startswith("Enum"):  # of polars: its order is the order
-        levels = [str(v) for v in column.dtype.categories]
-    return Cells(_texts(column), levels, True)
-
-
-def _spans(values: Array) -> Array:
-    spans = np.asarray(values, dtype="timedelta64[us]")
-    return np.where(np.isnat(spans), np.nan, spans.astype(np.float64) / 1e6)
+    kind = str(column.dtype)
+    if kind.startswith("interval"):
+        levels = sorted({v for v in column if not _absent(v)})
+    elif getattr(getattr(column, "cat", None), "ordered", False) is True:
+        levels = column.cat.categories
+    elif kind.startswith("Enum"):  # of polars: its order is the order
+        levels = column.dtype.categories
+    words = np.array([None if _absent(v) else str(v) for v in list(column)], dtype=object)
+    return Cells(words, None if levels is None else [str(v) for v in levels], True)
 
 
 def _flags(column: Any) -> Array:
@@ -271,11 +255,8 @@ def _floats(column: Any, name: Any) -> Array:
     values = np.asarray(column)
     if values.dtype == object:
         return _objects(values, name)
-    if (
-        values.dtype.kind in "iu"
-        and len(values)
-        and max(-int(values.min()), int(values.max())) > EXACT
-    ):
+    whole = values.dtype.kind in "iu" and len(values)
+    if whole and max(-int(values.min()), int(values.max())) > EXACT:
         return values.astype(str).astype(object)
     return np.asarray(values, dtype=np.float64)
 
