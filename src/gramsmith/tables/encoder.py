@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from gramsmith.arguments import counted
 from gramsmith.kernels.finite import checked_data
-from gramsmith.tables.blocks import Categories, Dates, Numbers, Texts
+from gramsmith.tables.blocks import BLOCKS, Categories, Dates, Numbers, Texts
 from gramsmith.tables.convert import Cells, as_words, frame_columns, plain
 from gramsmith.tables.decide import (
     Column,
@@ -172,8 +172,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         if sp.issparse(X):
             self._check_array(X, True)
             self.columns_ = ColumnTable()
-            numbers = Numbers(self.indicators, self.power, self.scale).fit_sparse(X)
-            self.blocks_ = [numbers, *(kind().fit((), ()) for kind in (Categories, Dates, Texts))]
+            self.blocks_ = self._fitted_blocks((), ())
+            self.numbers_.fit_sparse(X)
         else:
             cells = self._cells_of_array(X) if columns is None else self._cells_of_frame(columns)
             facts, roles = TableFacts.of(cells), dict(self.roles or {})
@@ -243,8 +243,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     def _fitted_blocks(
         self, columns: Sequence[Column], cells: Sequence[Cells], like: Sequence[Any] = (None,) * 4
     ) -> list[Any]:
-        numbers = Numbers(self.indicators, self.power, self.scale)
-        made = (numbers, Categories(), Dates(), Texts())
+        made = (Numbers(self.indicators, self.power, self.scale), *(cls() for cls in BLOCKS[1:]))
         return [block.fit(columns, cells, old) for block, old in zip(made, like, strict=True)]
 
     def _warn_of_copies(self, cells: Mapping[Any, Cells], y: Array) -> None:
@@ -295,7 +294,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         listed = list(columns.items())
         empty = Cells(np.full(len(listed[min(used)][1]), np.nan))
         cells = [plain(c, k) if j in used else empty for j, (k, c) in enumerate(listed)]
-        return np.hstack([p for block in self.blocks_ for p in block.encode(cells, list(columns))])
+        return np.hstack(_encoded(self.blocks_, cells, list(columns)))
 
     @property
     def takes_matrix(self) -> bool:
@@ -314,7 +313,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             warnings.simplefilter("ignore", UserWarning)
             some = [cells.at(rows) for cells in table]
             blocks = self._fitted_blocks(self.columns_, some, self.blocks_)
-            Z = np.hstack([p for b in blocks for p in b.encode(table, self.column_names())])
+            Z = np.hstack(_encoded(blocks, table, self.column_names()))
         place = {part: k for k, part in enumerate(self._parts(self.blocks_))}
         out = np.zeros((len(Z), len(self.feature_names_out_)))
         out[:, [place[part] for part in self._parts(blocks)]] = Z
@@ -389,7 +388,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
     def _check_stored(self) -> None:
         kinds = [type(block) for block in self.blocks_]
-        if kinds != [Numbers, Categories, Dates, Texts]:
+        if kinds != list(BLOCKS):
             raise ValueError("Expected blocks of numbers, categories, dates and texts.")
         for block in self.blocks_:
             block._check_stored()
@@ -415,11 +414,14 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 def encoded_together(columns: Sequence[Column], cells: Sequence[Cells]) -> tuple[Array, Array]:
     """Return a table encoded by what all its rows teach, and where each encoded column is from."""
     names = [column.name for column in columns]
-    blocks = [block.fit(columns, cells) for block in (Numbers(), Categories(), Dates(), Texts())]
-    parts = [p for block in blocks for p in block.encode(cells, names)]
-    sources = [j for block in blocks for j, _ in block.parts(names)]
+    blocks = TableEncoder()._fitted_blocks(columns, cells)
     empty = np.empty((len(cells[0].values), 0))
-    return np.hstack([empty, *parts]), np.array(sources, dtype=np.int64)
+    sources = [j for block in blocks for j, _ in block.parts(names)]
+    return np.hstack([empty, *_encoded(blocks, cells, names)]), np.array(sources, dtype=np.int64)
+
+
+def _encoded(blocks: Sequence[Any], cells: Sequence[Cells], names: Sequence[Any]) -> list[Array]:
+    return [part for block in blocks for part in block.encode(cells, names)]
 
 
 class TakeColumn(TransformerMixin, BaseEstimator):
