@@ -607,6 +607,10 @@ def columns():
         Column(
             "März 2024", ["März 2024", "Mai 2024"], "date", [MARCH - 10 * DAY, MARCH + 51 * DAY]
         ),
+        Column("seasons", ["2009-10", "2010-11", "2011-12", "2012-13"], "category"),
+        Column("codes of two parts", ["1001-05", "1002-11", "1003-07"], "category"),
+        Column("hashtags", ["#wow!", "#no"], "category", ["#wow!", "#no"]),
+        Column("days without end", ["9" * 400 + " days 00:00", "1 day, 2:30:00"], "category"),
         Column("no months", ["Windows 98", "Windows 95", "Office 97"], "category"),
         Column("slashes", ["2024/03/11", "2024/03/12"], "date", [MARCH, MARCH + DAY]),
         Column("which day", ["3/4/2024", "5/6/2024"], words="day first"),

@@ -19,7 +19,7 @@ MISSING = frozenset(
     }
 )
 # The errors of spreadsheets, #VALUE! and #WERT! alike, of columns too narrow, and of C.
-ERROR = re.compile(r"#[A-ZÀ-Þ/0_]+[!?]|#{3,}|Err:\d{3}|-?1\.#\w+", re.IGNORECASE)
+ERROR = re.compile(r"#[A-ZÀ-Þ/0_]+[!?]|#{3,}|Err:\d{3}|-?1\.#\w+")
 # Among numbers and dates also these are missing; elsewhere they may be the name of a category.
 UNKNOWN = frozenset(
     {
@@ -49,7 +49,7 @@ PLAIN = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 CODE = re.compile(r"0\d{2,}|\d{16,}")
 # Times of day, and durations as people, Python and pandas write them.
 CLOCK = re.compile(
-    r"(?:(-?\d+) days?,? \+?)?(\d{1,3})[:h]([0-5]\d)(?::([0-5]\d)(\.\d+)?)?"
+    r"(?:(-?\d{1,6}) days?,? \+?)?(\d{1,3})[:h]([0-5]\d)(?::([0-5]\d)(\.\d+)?)?"
     r"(?:\s*(?:([AaPp])\.?[Mm]\.?|Uhr))?"
 )
 BLANKS = " \u00a0\u202f\u2009"
@@ -388,8 +388,8 @@ DATES = tuple(
         rf"{_NAME} {_ORDINAL},? (?P<c>\d{{4}})",
         # months
         rf"{_NAME}[ -](?P<c>\d{{4}}|(?<=-)\d{{2}})",
-        r"(?P<c>\d{4})[-/](?P<b>0[1-9]|1[0-2])",
-        r"(?P<b>0[1-9]|1[0-2])/(?P<c>\d{4})",
+        r"(?P<c>(?:1[89]|20)\d\d)[-/](?P<b>0[1-9]|1[0-2])",
+        r"(?P<b>0[1-9]|1[0-2])/(?P<c>(?:1[89]|20)\d\d)",
     )
 )
 # Hours that the local times of some zones are ahead of UTC.
@@ -424,7 +424,11 @@ def _as_dates(words: Sequence[str]) -> Reading:
     found = {word: parts for word in words if (parts := _date_parts(word)) is not None}
     odd = [word for word in words if word not in found]
     kinds = {kind for kind, _ in found.values()}
-    if not found or {0, 1} <= kinds:
+    # 2009-10, 2010-11 are seasons
+    seasons = all(
+        k == 5 and (int(p["b"] or 0) - int(p["c"] or 0)) % 100 == 1 for k, p in found.values()
+    )
+    if seasons or {0, 1} <= kinds:
         return Reading("", "", list(words))
     if 1 not in kinds:
         return Reading("date", "iso" if 0 in kinds else "dmy", odd)
