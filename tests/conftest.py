@@ -1,6 +1,8 @@
 """What every test may ask for: a generator, the data folder, one small ranking of each kind."""
 
+import inspect
 import os
+from functools import wraps
 from pathlib import Path
 
 # Several processes test at once: BLAS threads that wait for each other by spinning would take ten
@@ -50,6 +52,28 @@ def sizes(monkeypatch):
     def given(home="selection.plan", **bounds):
         for name, bound in bounds.items():
             monkeypatch.setattr(f"gramsmith.{home}.{name}", bound)
+
+    return given
+
+
+@pytest.fixture
+def watched(monkeypatch):
+    """The arguments of every call from now on, by name: calls = watched(module, "function")."""
+    originals = {}
+
+    def given(home, name, most=None):
+        original = originals.setdefault((home, name), getattr(home, name))
+        signature, calls = inspect.signature(original), []
+
+        @wraps(original)
+        def function(*args, **options):
+            if len(calls) == most:
+                raise KeyboardInterrupt
+            calls.append(signature.bind(*args, **options).arguments)
+            return original(*args, **options)
+
+        monkeypatch.setattr(home, name, function)
+        return calls
 
     return given
 

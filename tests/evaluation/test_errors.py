@@ -200,21 +200,18 @@ def test_p_value_of_every_orientation():
     assert pvalue(MEASURES["fsm"], 0.25, np.full(4, np.inf)) == 1 / 5
 
 
-def test_values_are_those_of_the_shuffled_targets_however_they_are_cut(monkeypatch, rng):
+def test_values_are_those_of_the_shuffled_targets_however_they_are_cut(watched, rng):
     X = rng.normal(size=(30, 2))
     goal = make_target(X[:, 0] + 1.0, sample_weight=np.arange(30) % 2)
     measures = [MEASURES["cka"], MEASURES["kta"]]
-    kernels, swept = [gs.Gaussian(), gs.Linear()], []
-    forward = gs.Gram.moments
-    monkeypatch.setattr(
-        gs.Gram, "moments", lambda self, t, **o: swept.append(len(t)) or forward(self, t, **o)
-    )
+    kernels, sweeps = [gs.Gaussian(), gs.Linear()], watched(gs.Gram, "moments")
     whole, cut = (
         shuffled_values(
             gs.Gram(kernels, X, memory=m, n_jobs=1), goal, measures, 7, np.random.RandomState(0)
         )
         for m in (None, 0.04)
     )
+    swept = [len(call["target"]) for call in sweeps]
     assert swept[0] == 7
     assert max(swept[1:]) < 7
     assert cut == pytest.approx(whole)

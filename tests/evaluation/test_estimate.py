@@ -285,28 +285,18 @@ def test_intervals_hold_the_exact_value_as_often_as_they_say(problem):
     assert all(0.912 <= count / repeats <= 0.988 for count in held.values()), held
 
 
-def test_finished_draws_are_not_computed_again(problem, tmp_path, monkeypatch):
+def test_finished_draws_are_not_computed_again(problem, tmp_path, watched):
     X, y = problem
     options = {"rows": 200, "pairs": 10 * 200**2, "tolerance": 1e-9, "n_jobs": 1}
-    measured, done = Draws._measured, []
-    monkeypatch.setattr(Draws, "_measured", lambda *a: (done.append(1), measured(*a))[1])
+    done = watched(Draws, "_measured")
     known = gs.estimate(KERNELS, X, y, ["cka", "kta"], **options)
     total = len(done)
-    done.clear()
-
-    def counted(self, *arguments):
-        if len(done) == 9:
-            raise KeyboardInterrupt
-        done.append(1)
-        return measured(self, *arguments)
-
-    monkeypatch.setattr(Draws, "_measured", counted)
+    watched(Draws, "_measured", most=9)
     path = tmp_path / "run.journal"
     with pytest.raises(KeyboardInterrupt):
         gs.estimate(KERNELS, X, y, ["cka", "kta"], resume=path, **options)
     open_journal(path).close()
-    done.clear()
-    monkeypatch.setattr(Draws, "_measured", lambda *a: (done.append(1), measured(*a))[1])
+    done = watched(Draws, "_measured")
     found = gs.estimate(KERNELS, X, y, ["cka", "kta"], resume=path, **options)
     assert len(done) == total - 9
     for key, cell in known.cells.items():

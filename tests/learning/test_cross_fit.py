@@ -208,28 +208,21 @@ def test_errors_of_groups(rng):
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_learned_rows_are_those_of_the_splitter(parity, monkeypatch):
+def test_learned_rows_are_those_of_the_splitter(parity, watched):
     """No row of a fold teaches what is judged there, whatever the splitter."""
     X, y = parity
-    seen = []
-    search = gs.TransformLearner.search
-
-    def spy(self, X, target, rng):
-        seen.append(len(X))
-        return search(self, X, target, rng)
-
-    monkeypatch.setattr(gs.TransformLearner, "search", spy)
+    searches = watched(gs.TransformLearner, "search")
     groups = np.arange(100) // 25
     learner = gs.TransformLearner(max_iter=1)
     clone(learner).set_params(cv=LeaveOneGroupOut()).fit(X, y, groups=groups)
-    assert seen == [100, 75, 75, 75, 75]
-    seen.clear()
+    assert [len(call["X"]) for call in searches] == [100, 75, 75, 75, 75]
+    searches.clear()
     clone(learner).set_params(cv=TimeSeriesSplit(3)).fit(X, y)
-    assert seen == [100, 25, 50, 75]
-    seen.clear()
+    assert [len(call["X"]) for call in searches] == [100, 25, 50, 75]
+    searches.clear()
     one = PredefinedSplit(np.where(np.arange(100) < 40, 0, -1))
     clone(learner).set_params(cv=one).fit(X, y)
-    assert seen == [100, 60]
+    assert [len(call["X"]) for call in searches] == [100, 60]
 
 
 def test_too_few_rows_keep_the_start(rng):

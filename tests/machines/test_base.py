@@ -409,21 +409,15 @@ def test_sparse_machines_keep_their_support_only(machine):
     np.testing.assert_array_equal(fitted.support_samples_, X[fitted.support_])
 
 
-def test_prediction_runs_in_blocks(monkeypatch):
+def test_prediction_runs_in_blocks(watched):
     X, y = points(60)
     fitted = gs.KernelRidgeClassifier(gs.Gaussian()).fit(X, y)
-    seen = []
-    original = Kernel.__call__
-
-    def watch(self, A, B=None, eval_gradient=False):
-        seen.append(len(A))
-        return original(self, A, B, eval_gradient)
-
     whole = fitted.decision_function(X)
-    monkeypatch.setattr(Kernel, "__call__", watch)
+    blocks = watched(Kernel, "__call__")
     with config_context(working_memory=1):
         many = np.tile(X, (100, 1))
         np.testing.assert_allclose(fitted.decision_function(many), np.tile(whole, 100), atol=1e-10)
+    seen = [len(call["X"]) for call in blocks]
     assert max(seen) * 60 * 8 < 2**20
     assert sum(seen) == 6000
 

@@ -83,16 +83,9 @@ HELD = [m for m in MACHINES if m not in FITS] + [gs.KernelLogisticRegression]
 
 
 @pytest.mark.parametrize("machine", HELD, ids=lambda m: m.__name__)
-def test_a_guard_counts_what_is_held(machine, monkeypatch):
+def test_a_guard_counts_what_is_held(machine, watched):
     """What a fit asks for is what it takes, so that no fit begins that cannot end."""
-    counted = []
-    check = KernelMachine._check_memory
-
-    def spy(self, n, remedy, copies=2, columns=None):
-        counted.append(copies * 8 * n * (n if columns is None else columns))
-        return check(self, n, remedy, copies, columns)
-
-    monkeypatch.setattr(KernelMachine, "_check_memory", spy)
+    checks = watched(KernelMachine, "_check_memory")
     n, classes = 300, is_classifier(machine())
     rng = np.random.default_rng(0)
     X = rng.normal(size=(n, 3))
@@ -107,4 +100,5 @@ def test_a_guard_counts_what_is_held(machine, monkeypatch):
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
+    counted = [8 * call.get("copies", 2) * n * call.get("columns", n) for call in checks]
     assert peak <= max(counted) + 8 * n * n / 4  # a quarter for what grows with n alone

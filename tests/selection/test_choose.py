@@ -294,22 +294,14 @@ def _never_go_back(told):
         assert max(shares) == 1 or stage in ("read", "learn"), stage
 
 
-def test_the_first_check_is_kept_kernel_by_kernel(rng, monkeypatch):
+def test_the_first_check_is_kept_kernel_by_kernel(rng, watched):
     X = rng.normal(size=(160, 2))
     y = (X[:, 0] * X[:, 1] > 0).astype(int)
-    notes, original, done = {}, first_check._check, []
-
-    def counted(*arguments):
-        if len(done) == 5:
-            raise KeyboardInterrupt
-        done.append(1)
-        return original(*arguments)
-
-    monkeypatch.setattr(first_check, "_check", counted)
+    notes = {}
+    watched(first_check, "_check", most=5)
     with pytest.raises(KeyboardInterrupt):
         search(X, y, checkpoint=notes, learn=False)
-    monkeypatch.setattr(first_check, "_check", lambda *a: (done.append(1), original(*a))[1])
-    done.clear()
+    done = watched(first_check, "_check")
     resumed = search(X, y, checkpoint=notes, learn=False)
     fresh = search(X, y, learn=False)
     assert [c.loss for c in resumed.checks] == [c.loss for c in fresh.checks]

@@ -8,7 +8,7 @@ from sklearn.metrics import accuracy_score, make_scorer
 from sklearn.model_selection import TimeSeriesSplit
 
 import gramsmith as gs
-from gramsmith.selection import learn
+from gramsmith.selection import estimate, learn
 from gramsmith.selection.average import average
 from gramsmith.selection.estimate import (
     _gain_of_short_list,
@@ -21,6 +21,7 @@ from gramsmith.selection.estimate import (
 from gramsmith.selection.held_out import HeldOut, score
 from gramsmith.selection.kinds import read_task
 from gramsmith.selection.scores import Answers
+from gramsmith.tables import TableEncoder
 
 N = 100
 ROWS = np.arange(N)
@@ -181,64 +182,37 @@ def test_mistakes_within_the_choice_are_not_hidden(rng, monkeypatch):
         gs.rank_kernels(X, X[:, 0] > 0, ["rbf"])
 
 
-def test_outer_folds_are_five_and_each_encodes_the_rows_once(rng, monkeypatch):
-    from gramsmith.selection import estimate
-    from gramsmith.tables import TableEncoder
-
-    X, asked, encoded = rng.normal(size=(60, 2)), [], []
-    for cls, name, calls in (
-        (estimate, "_choose_anew", asked),
-        (TableEncoder, "encode_from", encoded),
-    ):
-        original = getattr(cls, name)
-        monkeypatch.setattr(
-            cls, name, lambda *a, o=original, calls=calls: (calls.append(len(a[2])), o(*a))[1]
-        )
+def test_outer_folds_are_five_and_each_encodes_the_rows_once(rng, watched):
+    X = rng.normal(size=(60, 2))
+    asked, encoded = watched(estimate, "_choose_anew"), watched(TableEncoder, "encode_from")
     gs.rank_kernels(X, X[:, 0] > 0, ["rbf"], cv=2)
-    assert (asked, encoded) == ([12] * 5, [48] * 5)
+    assert [len(call["test"]) for call in asked] == [12] * 5
+    assert [len(call["rows"]) for call in encoded] == [48] * 5
 
 
-def test_learned_kernels_learn_from_the_past_only(rng, monkeypatch):
+def test_learned_kernels_learn_from_the_past_only(rng, watched):
     """With a splitter of the user every fold learns from its own training rows."""
     X = rng.normal(size=(300, 12))
     y = (X[:, 0] * X[:, 1] > 0).astype(int)
-    learned = []
-    original = learn.learn_weights
-
-    def spy(source, middle, views, task, rows, *options):
-        learned.append(rows)
-        return original(source, middle, views, task, rows, *options)
-
-    monkeypatch.setattr(learn, "learn_weights", spy)
+    taught = watched(learn, "learn_weights")
     cv = TimeSeriesSplit(3)
     found = gs.rank_kernels(X, y, cv=cv)
     assert any(r["family"] == "learned" for r in found.records)
+    learned = [call["rows"] for call in taught]
     ends = [train.max() for train, _ in cv.split(X)]
     for rows, end in zip(learned[1:], ends[-len(learned[1:]) :], strict=True):
         assert rows.max() <= end
     assert found.estimate.kind == "bootstrap"
 
 
-def test_learned_kernels_are_learned_in_whole_groups(rng, monkeypatch):
+def test_learned_kernels_are_learned_in_whole_groups(rng, watched):
     groups = np.arange(200) // 5
     X = rng.normal(size=(40, 5))[groups] + 0.1 * rng.normal(size=(200, 5))
     y = (X[:, 0] * X[:, 1] > 0).astype(int)
-    taught, tested = [], []
-    original, check = learn.learn_weights, learn.check_each
-
-    def spy(source, middle, views, task, rows, *options):
-        taught.append(rows)
-        return original(source, middle, views, task, rows, *options)
-
-    def fresh_only(group, samples, task, rows, *, fresh, **options):
-        tested.append(rows[fresh])
-        return check(group, samples, task, rows, fresh=fresh, **options)
-
-    monkeypatch.setattr(learn, "learn_weights", spy)
-    monkeypatch.setattr(learn, "check_each", fresh_only)
+    lessons, checks = watched(learn, "learn_weights"), watched(learn, "check_each")
     gs.KernelSelector().fit(X, y, groups=groups)
-    assert taught
-    assert not set(groups[taught[0]]) & set(groups[tested[0]])
+    taught, tested = lessons[0]["rows"], checks[0]["rows"][checks[0]["fresh"]]
+    assert not set(groups[taught]) & set(groups[tested])
 
 
 def test_a_scatter_that_few_samples_decide_has_few_degrees_of_freedom():

@@ -78,11 +78,8 @@ def test_indicator_view_where_it_matters(rng):
     assert len(read_samples(rng.normal(size=(100, 5)), np.arange(100), "auto").views) == 1
 
 
-def test_a_mixed_table_is_looked_at_three_times(rng, monkeypatch):
-    looked, fit = [], TableEncoder.fit
-    monkeypatch.setattr(
-        TableEncoder, "fit", lambda self, *a: (looked.append(self), fit(self, *a))[1]
-    )
+def test_a_mixed_table_is_looked_at_three_times(rng, watched):
+    looked = watched(TableEncoder, "fit")
     frame = pd.DataFrame({"a": rng.normal(size=100), "b": ["u", "v"] * 50})
     read_samples(frame, np.arange(100), "auto")
     assert len(looked) == 3  # plainly, with indicators, with powers: of no use as counts
