@@ -19,6 +19,7 @@ from gramsmith import selection
 from gramsmith.cli import rank as rank_module
 from gramsmith.cli.rank import duration
 from gramsmith.storage import inspect_model
+from tools import clusters
 from tools.tables_text import table_text
 
 FILES = {"report.html", "ranking.csv", "ranking.json", "model.safetensors", "run.json"}
@@ -498,10 +499,8 @@ def test_a_large_table_stays_small_in_memory(tmp_path):
 
 
 def test_on_a_cluster(command, table, tmp_path):
-    distributed = pytest.importorskip("distributed")
-    options = {"dashboard_address": ":0", "silence_logs": 50, "threads_per_worker": 1}
-    with distributed.LocalCluster(n_workers=2, processes=True, **options) as cluster:
-        address = cluster.scheduler_address
+    with clusters.workers(2) as client:
+        address = client.cluster.scheduler_address
         done = command("rank", table, "-t", "y", "-o", tmp_path / "there", "--dask", address)
         assert done.status == 0, done.err
     assert command("rank", table, "-t", "y", "-o", tmp_path / "here").status == 0

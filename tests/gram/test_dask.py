@@ -25,19 +25,16 @@ from gramsmith.gram.plan import make_plan
 from gramsmith.gram.sweep import Forward
 from gramsmith.targets import make_target
 from tests.gram.test_engine import everything, samples
+from tools import clusters
 
 distributed = pytest.importorskip("distributed")
 dask = pytest.importorskip("dask")
 
-QUIET = {"dashboard_address": ":0", "silence_logs": 50}
-
 
 @pytest.fixture(scope="module")
 def cluster():
-    with distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=True, **QUIET
-    ) as cluster:
-        yield cluster
+    with clusters.workers(2) as client:
+        yield client.cluster
 
 
 @pytest.fixture
@@ -88,12 +85,7 @@ def test_learners_and_machines_take_a_client(client):
 
 def test_killed_workers_and_a_late_one(tmp_path):
     expected = kta(Threads(2), 3000)
-    with (
-        distributed.LocalCluster(
-            n_workers=4, threads_per_worker=1, processes=True, **QUIET
-        ) as cluster,
-        distributed.Client(cluster, set_as_default=False) as client,
-    ):
+    with clusters.workers(4) as client:
         events = []
 
         def progress(done, total):
@@ -103,7 +95,7 @@ def test_killed_workers_and_a_late_one(tmp_path):
                     os.kill(pid, signal.SIGKILL)
             if len(events) == 1 and done > total // 2:
                 events.append("joined")
-                cluster.scale(5)
+                client.cluster.scale(5)
             time.sleep(0.01)  # so that there is a middle
 
         assert kta(client, 3000, progress=progress) == expected
@@ -113,10 +105,7 @@ def test_killed_workers_and_a_late_one(tmp_path):
 
 
 def test_rows_are_sent_again_when_all_workers_die(cluster):
-    with (
-        distributed.LocalCluster(n_workers=1, threads_per_worker=1, processes=True, **QUIET) as one,
-        distributed.Client(one, set_as_default=False) as client,
-    ):
+    with clusters.workers(1) as client:
         killed = []
 
         def progress(done, total):
@@ -182,10 +171,7 @@ def test_a_band_that_ends_workers_is_named():
     # no worker need be started anew: the first death of a parcel's worker is one too many
     with (
         dask.config.set({"distributed.scheduler.allowed-failures": 0}),
-        distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=True, **QUIET
-        ) as cluster,
-        distributed.Client(cluster, set_as_default=False) as client,
+        clusters.workers(2) as client,
     ):
         client.wait_for_workers(2, timeout=60)
         with pytest.raises(RuntimeError, match=r"rows \d+ to .* ended every worker that tried it"):
@@ -210,18 +196,13 @@ def test_a_late_joiner_of_no_use_is_passed_over(when, sizes):
 
     sizes("gram.dask", LOOK=0.01)
     expected, joined = kta(Serial()), []
-    with (
-        distributed.LocalCluster(
-            n_workers=1, threads_per_worker=1, processes=True, **QUIET
-        ) as cluster,
-        distributed.Client(cluster, set_as_default=False) as client,
-    ):
+    with clusters.workers(1) as client:
         assert kta(client) == expected
         [first] = client.nthreads()
 
         def join(*_):
             if not joined:
-                cluster.scale(2)
+                client.cluster.scale(2)
                 client.wait_for_workers(2, timeout=60)
                 joined.extend(set(client.nthreads()) - {first})
                 client.run(claim_another_host, workers=joined)
@@ -371,8 +352,7 @@ def test_schedulers_that_do_not_answer(tmp_path):
 
 def test_no_workers(tmp_path):
     with (
-        distributed.LocalCluster(n_workers=0, processes=True, **QUIET) as empty,
-        distributed.Client(empty, set_as_default=False) as client,
+        clusters.workers(0) as client,
         pytest.raises(LostWorkers, match=r"Expected workers at tcp.* got none within 0.3 seconds"),
     ):
         kta(Dask(client, patience=0.3))
@@ -480,12 +460,8 @@ def test_every_number_whatever_happens(tmp_path):
     n = 2600
     expected = everything(Threads(2), n, np.float32)
     for count in (1, 2, 4):
-        with (
-            distributed.LocalCluster(
-                n_workers=count, threads_per_worker=1, processes=True, **QUIET
-            ) as cluster,
-            distributed.Client(cluster, set_as_default=False) as client,
-        ):
+        with clusters.workers(count) as client:
+            cluster = client.cluster
             assert everything(client, n, np.float32) == expected, count
             if count < 4:
                 continue

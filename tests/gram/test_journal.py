@@ -21,6 +21,7 @@ from gramsmith.fingerprint import fingerprint
 from gramsmith.gram import Engine, Gram, Journal, JournalError, Serial, Threads
 from gramsmith.gram import journal as module
 from tests.gram.test_engine import everything, samples
+from tools import clusters
 from tools.forks import code_of
 
 ROOT = Path(__file__).parents[2]
@@ -493,10 +494,8 @@ def test_a_killed_client_is_resumed(tmp_path, where):
         run_client(engine, kill_after=10)
         lines = run_client(engine)
     else:
-        distributed = pytest.importorskip("distributed")
-        options = {"dashboard_address": ":0", "silence_logs": 50, "threads_per_worker": 1}
-        with distributed.LocalCluster(n_workers=2, processes=True, **options) as cluster:
-            engine = f"gs.Dask({cluster.scheduler_address!r}, resume={str(path)!r})"
+        with clusters.workers(2) as dask:
+            engine = f"gs.Dask({dask.cluster.scheduler_address!r}, resume={str(path)!r})"
             run_client(engine, kill_after=10)
             lines = run_client(engine)
     assert lines[-2] == kta(Serial(), X, y)

@@ -6,16 +6,12 @@ import pytest
 import gramsmith as gs
 from gramsmith.gram import Threads
 from gramsmith.selection import verify
+from tools import clusters
 
 
 @pytest.fixture(scope="module")
 def client():
-    distributed = pytest.importorskip("distributed")
-    options = {"dashboard_address": ":0", "silence_logs": 50, "threads_per_worker": 1}
-    with (
-        distributed.LocalCluster(n_workers=2, processes=True, **options) as cluster,
-        distributed.Client(cluster, set_as_default=False) as client,
-    ):
+    with clusters.workers(2) as client:
         yield client
 
 
