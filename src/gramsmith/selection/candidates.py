@@ -64,22 +64,26 @@ def default_candidates(X: Any, *, view: int = 0, random_state: Any = 0) -> list[
         return string_candidates(list(X), view=view, random_state=random_state)
     euclidean, city = median_distances(X, random_state)
     p = X.shape[1]
-    found = [Candidate("linear", gk.Linear(), "linear", None, view)]
+    candidates = [Candidate("linear", gk.Linear(), "linear", None, view)]
     for degree in (2, 3):
         kernel = gk.Polynomial(degree, 1.0 / p, 1.0)
-        found.append(Candidate(f"polynomial degree {degree}", kernel, "polynomial", degree, view))
+        candidates.append(
+            Candidate(f"polynomial degree {degree}", kernel, "polynomial", degree, view)
+        )
     for j in GAUSSIAN_STEPS:
         # exp(-2^j D / median): gamma doubles, so that one exponential serves the path
         kernel = gk.Gaussian(float(euclidean / np.sqrt(2.0) / np.sqrt(2.0) ** j))
-        found.append(_radial("gaussian", kernel, j, view))
+        candidates.append(_radial("gaussian", kernel, j, view))
     if not sp.issparse(X):
         for j in LAPLACIAN_STEPS:
-            found.append(_radial("laplacian", gk.Laplacian(float(city / 2.0**j)), j, view))
+            candidates.append(_radial("laplacian", gk.Laplacian(float(city / 2.0**j)), j, view))
     for j in MATERN_STEPS:
-        found.append(_radial("matern", gk.Matern(float(euclidean / 2.0 ** (j / 2)), 1.5), j, view))
+        candidates.append(
+            _radial("matern", gk.Matern(float(euclidean / 2.0 ** (j / 2)), 1.5), j, view)
+        )
     if sp.issparse(X) and are_counts(X):
-        found.append(Candidate("Tanimoto", gk.Tanimoto(), "tanimoto", None, view))
-    return found
+        candidates.append(Candidate("Tanimoto", gk.Tanimoto(), "tanimoto", None, view))
+    return candidates
 
 
 def are_counts(X: Any) -> bool:
@@ -138,22 +142,22 @@ def string_candidates(X: list[Any], *, view: int = 0, random_state: Any = 0) -> 
         )
     shortest = min(map(len, X), default=0)
     symbols = len(set("".join(X[:200])))
-    found = []
+    candidates = []
     for k in (1, 2, 3, 4, 5, 6):
         if k <= max(shortest, 2):
             kernel = gk.Normalized(gk.Spectrum(k))
-            found.append(Candidate(f"spectrum {k}", kernel, "spectrum", k, view))
+            candidates.append(Candidate(f"spectrum {k}", kernel, "spectrum", k, view))
     for k in (4, 5):
         if k <= shortest and symbols <= 30:
             kernel = gk.Normalized(gk.Mismatch(k, 1))
             name = f"spectrum {k}, 1 mismatch"
-            found.append(Candidate(name, kernel, "mismatch", k, view))
+            candidates.append(Candidate(name, kernel, "mismatch", k, view))
     if shortest and len({len(x) for x in X}) == 1:
         for degree in (4, 8):
             if degree <= shortest:
                 kernel = gk.Normalized(gk.WeightedDegree(degree))
                 name = f"weighted degree {degree}"
-                found.append(Candidate(name, kernel, "weighted degree", degree, view))
+                candidates.append(Candidate(name, kernel, "weighted degree", degree, view))
     if symbols >= LETTERS:
         some = [X[i] for i in _drawn(len(X), random_state, 200)]
         for name, lengths in SHARES.items():
@@ -162,8 +166,8 @@ def string_candidates(X: list[Any], *, view: int = 0, random_state: Any = 0) -> 
             width = float(np.sqrt(_median(1.0 - cosine)))
             name = f"Gaussian of spectrum {name}"
             kernel = gk.GaussianOf(kernel, width)
-            found.append(Candidate(name, kernel, "gaussian of spectra", None, view))
-    return found
+            candidates.append(Candidate(name, kernel, "gaussian of spectra", None, view))
+    return candidates
 
 
 def named_candidates(
@@ -188,15 +192,15 @@ def named_candidates(
     seen = views if rows is None else tuple(take_rows(X, rows) for X in views)
     if isinstance(kernels, str) and kernels == "auto":
         if any(variants) or blocks is not None:
-            found = default_candidates(seen[0], random_state=random_state)
-            found += [] if blocks is None else mixed_candidates(blocks)
+            candidates = default_candidates(seen[0], random_state=random_state)
+            candidates += [] if blocks is None else mixed_candidates(blocks)
             for v, word in enumerate(variants):
-                found += variant_candidates(seen[v], v, word, random_state) if word else []
-            return found, views
-        found = [
+                candidates += variant_candidates(seen[v], v, word, random_state) if word else []
+            return candidates, views
+        candidates = [
             c for v, X in enumerate(seen) for c in _defaults_of_view(X, v, views, random_state)
         ]
-        return found, views
+        return candidates, views
     if isinstance(kernels, Mapping):
         items: list[tuple[str | None, Any]] = [(str(name), k) for name, k in kernels.items()]
     elif isinstance(kernels, (list, tuple)) and not _is_grid(kernels):
@@ -212,29 +216,29 @@ def named_candidates(
             f"Expected one kernel per view ({given}), got {len(items)} kernels. "
             'Name one for each view, or use kernels="auto".'
         )
-    found = []
+    candidates = []
     for i, (name, kernel) in enumerate(items):
         view = i if per_view else 0
         if isinstance(kernel, str) and kernel == "auto":
-            found += _defaults_of_view(seen[view], view, views[:given], random_state)
+            candidates += _defaults_of_view(seen[view], view, views[:given], random_state)
         elif is_matrix(kernel):
             K = check_kernel_matrix(np.asarray(kernel), psd="ignore")  # `read` warns
             n = count_samples(views[0])
             if len(K) != n:
                 raise ValueError(f"Expected a matrix of {n} samples, got shape {K.shape}.")
             label = name or f"matrix {i}"
-            found.append(Candidate(label, gk.Precomputed(), label, None, len(views)))
+            candidates.append(Candidate(label, gk.Precomputed(), label, None, len(views)))
             views = (*views, K)
         elif _is_grid(kernel):
-            found += _grid(name, *kernel, view=view, X=seen[view])
+            candidates += _grid(name, *kernel, view=view, X=seen[view])
         else:
             resolved = clone(as_kernel(kernel, seen[view]))
             label = name or (kernel if isinstance(kernel, str) else resolved.formula())
-            found.append(Candidate(label, resolved, label, None, view))
-    names = unique_names([c.name for c in found])
+            candidates.append(Candidate(label, resolved, label, None, view))
+    names = unique_names([c.name for c in candidates])
     return [
         replace(c, name=name, view=_view_of(c, unscaled))
-        for c, name in zip(found, names, strict=True)
+        for c, name in zip(candidates, names, strict=True)
     ], views
 
 
@@ -255,12 +259,12 @@ def asks_for_counts(kernel: Any) -> bool:
 
 
 def _defaults_of_view(X: Any, view: int, views: tuple[Any, ...], rng: Any) -> list[Candidate]:
-    found = default_candidates(X, view=view, random_state=rng)
+    candidates = default_candidates(X, view=view, random_state=rng)
     if len(views) == 1:
-        return found
+        return candidates
     return [
         replace(c, name=f"view {view + 1}: {c.name}", family=f"view {view + 1}: {c.family}")
-        for c in found
+        for c in candidates
     ]
 
 
@@ -327,7 +331,7 @@ def learn_weights(
     where samples are many, also from a second start, the best Gaussian of the first check.
     """
     spread = X[rows].var(axis=0)
-    found = []
+    candidates = []
     # wide kernels hide interactions, and the first check often prefers one by a hair
     starts = [("", middle), (", second start", source)]
     for start, first in starts[:climbs]:
@@ -346,8 +350,8 @@ def learn_weights(
             weights = shape * np.sqrt(share.sum() / float(shape**2 @ spread))
             kernel = gk.Gaussian.from_gamma(1.0) @ gk.LinearMap(weights)
             name = f"Gaussian, {word}{start}"
-            found.append(Candidate(name, kernel, "learned", None, source.view))
-    return found
+            candidates.append(Candidate(name, kernel, "learned", None, source.view))
+    return candidates
 
 
 def _learn(X: Array, task: Task, rows: Array, start: float) -> Array | None:

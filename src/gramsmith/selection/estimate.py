@@ -89,18 +89,18 @@ class Expected:
     record: HeldOut | None = None  # what the kernels of choices made anew said of their test rows
 
 
-def expect(found: Findings, delivered: Scored | None, problem: Problem, work: Work) -> Expected:
+def expect(findings: Findings, delivered: Scored | None, problem: Problem, work: Work) -> Expected:
     """Return what to expect on new data, by the best method that is affordable."""
     task, plan = problem.task, problem.plan
-    nothing = (None,) * len(found.others)
+    nothing = (None,) * len(findings.others)
     if delivered is None:
-        check = found.checks[found.order[0]]
+        check = findings.checks[findings.order[0]]
         constant, _ = task.constant(task.counting)
         base = task.loss(constant, task.counting)
         kind = "leave-one-out" if task.exchangeable else "cross-validation"
         first = _made(check.loss, check.error, base, kind, check.rows, float(check.rows), task)
         return Expected(first, nothing)
-    if not found.results:  # the winner of the first check, as it is delivered
+    if not findings.results:  # the winner of the first check, as it is delivered
         return Expected(
             of_record(delivered.answer, delivered.record, task, "leave-one-out"), nothing
         )
@@ -113,8 +113,8 @@ def expect(found: Findings, delivered: Scored | None, problem: Problem, work: Wo
     if estimate is not None:
         return estimate
     with work.stage("estimate", 2, "bootstrap"):
-        kernels = bootstrap(found, delivered, task)
-        return Expected(kernels, *of_others(found, kernels, task))
+        kernels = bootstrap(findings, delivered, task)
+        return Expected(kernels, *of_others(findings, kernels, task))
 
 
 def can_nest(task: Task, folds: int) -> bool:
@@ -183,26 +183,26 @@ def _choose_anew(problem: Problem, train: Array, test: Array, work: Work) -> dic
     """
     samples = problem.samples.learned_from(train)
     inner = problem.at(train, samples)
-    found = choose(inner, work, shown=False)
-    machines = fit_machines(found, inner, work)
-    record = delivered_record(found, machines, inner)
+    findings = choose(inner, work, shown=False)
+    machines = fit_machines(findings, inner, work)
+    record = delivered_record(findings, machines, inner)
     # each machine has its own view of the test samples
-    new = tuple(samples.test_view(found.candidates[i], train, test) for i in found.chosen)
+    new = tuple(samples.test_view(findings.candidates[i], train, test) for i in findings.chosen)
     models = [
         Pipeline([("view", TakeView(k).fit(new)), ("model", machine)])
         for k, machine in enumerate(machines)
     ]
-    model = assemble(found, models, record, inner.task, problem.machine is not None)
+    model = assemble(findings, models, record, inner.task, problem.machine is not None)
     task = problem.task
     answers: list[Answers | None] = [task.answers_of(model, new)]
     values = task.decision_values(model, new)
-    for one in found.others:
+    for one in findings.others:
         said: Any = ""
         if one.result:
             said, _ = fitted_answer(one.other, problem, train, test, samples)
         answers.append(None if isinstance(said, str) else said)
-    rival = found.rival
-    leader = 0 if rival is None else 1 + found.others.index(rival)
+    rival = findings.rival
+    leader = 0 if rival is None else 1 + findings.others.index(rival)
     return {
         "answers": [None if one is None else dict(vars(one)) for one in answers],
         "leader": 0 if answers[leader] is None else leader,
@@ -210,7 +210,7 @@ def _choose_anew(problem: Problem, train: Array, test: Array, work: Work) -> dic
     }
 
 
-def bootstrap(found: Findings, delivered: Scored, task: Task) -> Estimate:
+def bootstrap(findings: Findings, delivered: Scored, task: Task) -> Estimate:
     """Return the estimate for what was chosen: the loss of its record, and what choosing gained.
 
     Bags are drawn of groups where there are groups. Two gains add up: that of settings, kernels
@@ -218,19 +218,19 @@ def bootstrap(found: Findings, delivered: Scored, task: Task) -> Estimate:
     from the first checks of both.
     """
     rng = np.random.default_rng([task.seed, 9])
-    results = list(found.results.values())
-    gain = _gain_of_average(found, task, rng) if found.average is not None else None
+    results = list(findings.results.values())
+    gain = _gain_of_average(findings, task, rng) if findings.average is not None else None
     if gain is None:
         pseudo = np.stack(
             [task.pseudo_losses(a, r.record.rows) for r in results for a in r.answers]
         )
         gain = _gain_of_choice(pseudo, rng)
-    gain += _gain_of_short_list(found, rng)
+    gain += _gain_of_short_list(findings, rng)
     return of_record(delivered.answer, delivered.record, task, "bootstrap", gain)
 
 
 def of_others(
-    found: Findings, kernels: Estimate, task: Task
+    findings: Findings, kernels: Estimate, task: Task
 ) -> tuple[tuple[Estimate | None, ...], Estimate | None]:
     """Return the estimates of other estimators, and of the choice among them and the kernels.
 
@@ -242,11 +242,14 @@ def of_others(
         None
         if one.result is None
         else of_record(one.result.answer, one.result.record, task, "cross-validation")
-        for one in found.others
+        for one in findings.others
     )
-    overall, rival = kernels if others else None, found.rival
-    if rival is not None and rival.result is not None and found.result is not None:
-        records = [found.result, *(one.result for one in found.others if one.result is not None)]
+    overall, rival = kernels if others else None, findings.rival
+    if rival is not None and rival.result is not None and findings.result is not None:
+        records = [
+            findings.result,
+            *(one.result for one in findings.others if one.result is not None),
+        ]
         rows = rival.result.record.rows
         pseudo = [
             task.pseudo_losses(r.answer, rows)
@@ -275,17 +278,19 @@ def _gain_of_choice(pseudo: Array, rng: Any) -> float:
     return float(np.mean(gap / outside[usable].sum(axis=1)))
 
 
-def _gain_of_short_list(found: Findings, rng: Any) -> float:
+def _gain_of_short_list(findings: Findings, rng: Any) -> float:
     """Return what the choice of the short list gained beyond the choice within it."""
-    most = max(check.rows for check in found.checks)
+    most = max(check.rows for check in findings.checks)
     checks = {
         i: check.pseudo
-        for i, check in enumerate(found.checks)
+        for i, check in enumerate(findings.checks)
         # a learned kernel is checked on other rows
-        if check.rows == most and check.pseudo is not None and found.candidates[i].step is not None
+        if check.rows == most
+        and check.pseudo is not None
+        and findings.candidates[i].step is not None
     }
     sizes = {len(p) for p in checks.values()}
-    short = [i for i in found.short if i in checks]
+    short = [i for i in findings.short if i in checks]
     if len(sizes) != 1 or not short or len(short) == len(checks):
         return 0.0
     of_all, of_short = (
@@ -294,16 +299,16 @@ def _gain_of_short_list(found: Findings, rng: Any) -> float:
     return max(of_all - of_short, 0.0)
 
 
-def _gain_of_average(found: Findings, task: Task, rng: Any) -> float | None:
+def _gain_of_average(findings: Findings, task: Task, rng: Any) -> float | None:
     """Return by how much the loss of an average is too low: settings and weights from a bag."""
-    average = found.average
+    average = findings.average
     if average is None:
         return None
     record = average.result.record
     rows, cluster = record.rows, task.clusters(record.rows)
     used = [
         (r, np.flatnonzero(~(r.losses > r.loss + HOPELESS * r.error)))
-        for r in usable(found.results, found.order[0]).values()
+        for r in usable(findings.results, findings.order[0]).values()
     ]
     G = int(cluster.max()) + 1
     by_sums = [[task.parts(r.answers[k], rows) for k in some] for r, some in used]

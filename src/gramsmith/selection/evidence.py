@@ -225,7 +225,7 @@ def _plain(value: Any) -> Any:
 
 
 def gather(
-    found: Findings, delivered: Scored | None, problem: Problem, model: Any, work: Work
+    findings: Findings, delivered: Scored | None, problem: Problem, model: Any, work: Work
 ) -> Evidence:
     """Return what the report shows beside the table of a ranking.
 
@@ -238,22 +238,22 @@ def gather(
     with work.stage("evidence", 3, "what the report shows") as stage, dense_work():
         reading = reading_of(samples, problem.X, task)
         stage(1)
-        K, gram, some = picture_rows(found.best, samples, task)
+        K, gram, some = picture_rows(findings.best, samples, task)
         places, placed = np.searchsorted(some, gram), kernel_map(K)
         data = fingerprint(samples.views[0], task.y, task.w, task.groups)
         stage(1)
         if delivered is not None:
-            outcome = outcome_of(delivered, found)
+            outcome = outcome_of(delivered, findings)
             if can_flag(model):
                 outcome = replace(outcome, thresholds=threshold_table(model))
     long = LONG * work.seconds["evidence"]
-    if found.result is not None and outcome is not None and not work.skipped:
+    if findings.result is not None and outcome is not None and not work.skipped:
         with work.stage("importance", 2, "of columns, and a linear model") as stage, dense_work():
             if work.in_time(long):
-                rivals += filter(None, [linear_rival(found.result, found, samples)])
+                rivals += filter(None, [linear_rival(findings.result, findings, samples)])
             stage(1)
             if work.in_time(long):
-                importance = importance_of(found, problem)
+                importance = importance_of(findings, problem)
             if work.in_time(long):
                 effects = effects_of(model, problem, [name for name, *_ in importance[:EFFECTS]])
     return Evidence(
@@ -282,9 +282,9 @@ def picture_rows(best: Candidate, samples: Samples, task: Task) -> tuple[Array, 
 # ---- held-out answers ---------------------------------------------------------------------------
 
 
-def outcome_of(scored: Scored, found: Findings) -> Outcome:
+def outcome_of(scored: Scored, findings: Findings) -> Outcome:
     """Return what a held-out record says, in the forms that people know."""
-    task, record = found.task, scored.record
+    task, record = findings.task, scored.record
     kept = np.ones(len(record.rows), dtype=bool) if task.w is None else task.w[record.rows] > 0
     f, rows = scored.answer.f[kept], record.rows[kept]
     w = np.ones(len(rows)) if task.w is None else task.w[rows]
@@ -332,8 +332,8 @@ def _of_labels(f: Array, p: Array | None, rows: Array, w: Array, task: Labels) -
     y, q, targets = task.y[rows], len(task.names), []
     for k, target in enumerate(_targets(f, rows, task)):
         there, said = y[:, k] == 1, f[:, k] > 0
-        found, total, named = (float(w @ part) for part in (there & said, there, said))
-        targets.append(replace(target, found=found, there=total, said=named))
+        hits, total, named = (float(w @ part) for part in (there & said, there, said))
+        targets.append(replace(target, found=hits, there=total, said=named))
     both = [k for k in range(q) if 0 < targets[k].there < w.sum()]
     some = sorted(sorted(both, key=lambda k: targets[k].there)[:CURVES])
     curves = [_curve(task.names[k], f[:, k], y[:, k] == 1, f[:, k] > 0, w) for k in some]
@@ -404,14 +404,14 @@ def _curves(
 
 def _curve(name: str, values: Array, true: Array, said: Array, w: Array) -> tuple[Curve, Curve]:
     """Return the ROC curve, and that of precision and recall, of some rows against all others."""
-    found, total, named = (float(w @ part) for part in (true & said, true, said))
+    hits, total, named = (float(w @ part) for part in (true & said, true, said))
     share = total / float(w.sum())
     wrong, right, _ = roc_curve(true, values, sample_weight=w)
-    used = (named - found) / (float(w.sum()) - total), found / total
+    used = (named - hits) / (float(w.sum()) - total), hits / total
     roc = Curve(name, *thinned(wrong, right), float(auc(wrong, right)), used, share)
     precision, recall, _ = precision_recall_curve(true, values, sample_weight=w)
     area = float(average_precision_score(true, values, sample_weight=w))
-    used = found / total, found / named if named > 0 else 1.0
+    used = hits / total, hits / named if named > 0 else 1.0
     return roc, Curve(name, *thinned(recall[::-1], precision[::-1]), area, used, share)
 
 
@@ -460,19 +460,19 @@ def binned(values: Array, least: int = 15) -> list[Array]:
 # ---- a plain linear model -----------------------------------------------------------------------
 
 
-def linear_rival(scored: Scored, found: Findings, samples: Samples) -> Rival | None:
+def linear_rival(scored: Scored, findings: Findings, samples: Samples) -> Rival | None:
     """Return the score of a plain linear model in the winner's folds, and a paired test.
 
     Logistic regression, or ridge regression for values and for several labels. None where there is
     not one table of features.
     """
-    task, record, table = found.task, scored.record, samples.views[0]
-    plain = any(c.view == 0 and not isinstance(c.kernel, Precomputed) for c in found.candidates)
+    task, record, table = findings.task, scored.record, samples.views[0]
+    plain = any(c.view == 0 and not isinstance(c.kernel, Precomputed) for c in findings.candidates)
     if samples.several or not plain or getattr(table, "ndim", 1) != 2:
         return None
     table = sp.csr_array(table) if sp.issparse(table) else table
     most = max(400, LINEAR_CELLS // max(table.shape[1], 1))
-    rows = _thinned(task.sample(found.plan.compare_rows, salt=3), most)
+    rows = _thinned(task.sample(findings.plan.compare_rows, salt=3), most)
     try:
         splits = task.splits(rows, 5)
     except NoFolds:
@@ -517,7 +517,7 @@ def column_names(candidate: Candidate, samples: Samples) -> tuple[list[str], Arr
     return encoder.column_names(), encoder.sources()
 
 
-def importance_of(found: Findings, problem: Problem) -> list[tuple[str, float, float]]:
+def importance_of(findings: Findings, problem: Problem) -> list[tuple[str, float, float]]:
     """Return columns, what the score loses when each is shuffled, and its error; most first.
 
     Of many columns all are shuffled once on a few rows, and those that lose most again.
@@ -525,12 +525,12 @@ def importance_of(found: Findings, problem: Problem) -> list[tuple[str, float, f
     members = [
         (
             w,
-            found.candidates[i],
-            found.results[i],
-            column_names(found.candidates[i], problem.samples),
+            findings.candidates[i],
+            findings.results[i],
+            column_names(findings.candidates[i], problem.samples),
         )
-        for i, w in found.chosen.items()
-        if i in found.results
+        for i, w in findings.chosen.items()
+        if i in findings.results
     ]
     if not members or any(known is None for *_, known in members):
         return []
@@ -538,14 +538,14 @@ def importance_of(found: Findings, problem: Problem) -> list[tuple[str, float, f
     shown = [names[j] for j in np.unique(source)]
     lost: dict[str, tuple[float, float]] = {}
     if len(shown) > MOST_SHUFFLED:
-        lost = _shuffle(found, problem, members, shown, FEW_SHUFFLED_ROWS, 1)
+        lost = _shuffle(findings, problem, members, shown, FEW_SHUFFLED_ROWS, 1)
         shown = sorted(shown, key=lambda name: -lost.get(name, (0.0, 0.0))[0])[:MOST_SHUFFLED]
-    lost |= _shuffle(found, problem, members, shown, SHUFFLED_ROWS, 5)
+    lost |= _shuffle(findings, problem, members, shown, SHUFFLED_ROWS, 5)
     return sorted(((name, *pair) for name, pair in lost.items()), key=lambda item: -item[1])
 
 
 def _shuffle(
-    found: Findings,
+    findings: Findings,
     problem: Problem,
     members: Sequence[Any],
     shown: list[str],
@@ -591,7 +591,7 @@ def _shuffle(
                 parts.append(f.reshape(len(tests), len(test), -1))
             values = values + weight * np.concatenate(parts, axis=1)
     tested = rows[np.concatenate([test for _, test in splits])]
-    cut = 0.0 if found.result is None else found.result.threshold(task)
+    cut = 0.0 if findings.result is None else findings.result.threshold(task)
     fitted = task.calibration(values[0], tested) if task.score.by_probability else None
 
     def answers(f: Array) -> Answers:
@@ -661,9 +661,9 @@ def effect_values(column: Column, cells: Any) -> tuple[list[Any], list[int]]:
         return shown, few.tolist()
     known = np.flatnonzero(~missing_cells(raw.values))
     words = np.array([str(value) for value in raw.values[known]])
-    found, first, counts = np.unique(words, return_index=True, return_counts=True)
+    levels, first, counts = np.unique(words, return_index=True, return_counts=True)
     some = np.argsort(-counts, kind="stable")[:EFFECT_VALUES]
-    return found[some].tolist(), known[first[some]].tolist()
+    return levels[some].tolist(), known[first[some]].tolist()
 
 
 # ---- what was read ------------------------------------------------------------------------------
@@ -679,8 +679,8 @@ def reading_of(samples: Samples, X: Any, task: Task) -> Reading:
         pictures.append(picture_of(column, raw))
         if column.role == "input" and whole:
             labels = task.labels[task.counting].reshape(len(task.counting), -1).T
-            found = [copy_of_target(column.name, raw, target) for target in labels]
-            alarms += filter(None, dict.fromkeys(found))
+            copied = [copy_of_target(column.name, raw, target) for target in labels]
+            alarms += filter(None, dict.fromkeys(copied))
     copies, looked_at = count_copies(samples, task)
     groups = None
     if task.groups is not None:
@@ -769,5 +769,4 @@ def histogram(values: Array) -> list[int]:
     if not high > low:
         return [len(values)]
     counts = np.histogram(np.clip(values, low, high), BINS, (low, high))[0]
-    found: list[int] = counts.tolist()
-    return found
+    return list(map(int, counts))

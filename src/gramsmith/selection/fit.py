@@ -28,25 +28,27 @@ Array = npt.NDArray[Any]
 CALIBRATION_ROWS = 16_384  # to whose left-out decision values probabilities are fitted
 
 
-def fit_machines(found: Findings, problem: Problem, work: Work) -> list[Any]:
+def fit_machines(findings: Findings, problem: Problem, work: Work) -> list[Any]:
     """Return the machines of all that were chosen, each fitted on all samples of its view.
 
     The regulariser of each is the one that was verified; without time for that, the one of the
     first check.
     """
     passes = sizes.PASSES * problem.task.n
-    with work.stage("fit", len(found.chosen) * passes, found.best.name) as stage:
+    with work.stage("fit", len(findings.chosen) * passes, findings.best.name) as stage:
         machines = []
-        for number, i in enumerate(found.chosen):
-            result = found.results.get(i)
-            setting = found.checks[i].alpha if result is None else result.setting
-            machine = make_machine(found.candidates[i], setting, problem)
+        for number, i in enumerate(findings.chosen):
+            result = findings.results.get(i)
+            setting = findings.checks[i].alpha if result is None else result.setting
+            machine = make_machine(findings.candidates[i], setting, problem)
             if problem.plan.landmarks:
                 machine._told = stage  # called with the rows that have been met
-            X = as_array(problem.samples.views[found.candidates[i].view])
+            X = as_array(problem.samples.views[findings.candidates[i].view])
             y = problem.task.labels if problem.machine is not None else problem.task.taught
             with warnings.catch_warnings():
-                if isinstance(found.candidates[i].kernel, Precomputed):  # `read` has warned of it
+                if isinstance(
+                    findings.candidates[i].kernel, Precomputed
+                ):  # `read` has warned of it
                     warnings.filterwarnings("ignore", "Expected a positive semidefinite kernel")
                 machines.append(fit_weighted(machine, X, y, problem.task.weights))
             machine.__dict__.pop("_told", None)
@@ -67,14 +69,16 @@ def make_machine(candidate: Candidate, setting: float, problem: Problem) -> Any:
     return task.ridge(given, alpha=setting * float(task.weights.sum()), **options)
 
 
-def delivered_record(found: Findings, machines: Sequence[Any], problem: Problem) -> Scored | None:
+def delivered_record(
+    findings: Findings, machines: Sequence[Any], problem: Problem
+) -> Scored | None:
     """Return the record that describes the machines as they are delivered.
 
     Where machines were compared on some of the rows only: exact leave-one-out residuals of the
     fitted machines on all rows, or of folds where there are groups or times, but for the rows that
     cannot judge a learned kernel.
     """
-    task, result, plan = problem.task, found.result, problem.plan
+    task, result, plan = problem.task, findings.result, problem.plan
     known = result is not None and plan.compare_rows >= len(task.counting)
     in_folds = not task.exchangeable
     beyond = in_folds and (task.own_folds or plan.landmarks > 0)
@@ -84,9 +88,9 @@ def delivered_record(found: Findings, machines: Sequence[Any], problem: Problem)
     splits = task.splits(rows, 5)
     places = np.concatenate([test for _, test in splits])
     values = np.zeros((len(places), task.codes.shape[1]))
-    for (i, weight), machine in zip(found.chosen.items(), machines, strict=True):
+    for (i, weight), machine in zip(findings.chosen.items(), machines, strict=True):
         if in_folds:
-            candidate, setting = found.candidates[i], machine.alpha_ / task.weights.sum()
+            candidate, setting = findings.candidates[i], machine.alpha_ / task.weights.sum()
             K, definite = problem.samples.gram(candidate, rows), candidate.kernel.positive_definite
             settings = np.array([setting])
             values += weight * values_in_folds(K, rows, splits, settings, problem, definite)[0]
@@ -96,7 +100,7 @@ def delivered_record(found: Findings, machines: Sequence[Any], problem: Problem)
             return result
         values += weight * (task.codes[rows] - residuals)[places]
     record = HeldOut.of_folds(
-        "average" if found.average is not None else "landmarks" if plan.landmarks else "ridge",
+        "average" if findings.average is not None else "landmarks" if plan.landmarks else "ridge",
         values[None],
         rows,
         splits,
@@ -104,11 +108,11 @@ def delivered_record(found: Findings, machines: Sequence[Any], problem: Problem)
         settings=[np.nan if result is None else result.setting],
     )
     order = np.argsort(record.rows)
-    return score(record.at(order[task.fresh(record.rows[order], found.taught)]), task)
+    return score(record.at(order[task.fresh(record.rows[order], findings.taught)]), task)
 
 
 def assemble(
-    found: Findings, models: Sequence[Any], record: Scored | None, task: Task, users: bool
+    findings: Findings, models: Sequence[Any], record: Scored | None, task: Task, users: bool
 ) -> Any:
     """Return the one model of all that were fitted, with threshold and probabilities.
 
@@ -118,7 +122,7 @@ def assemble(
     if users:
         return models[0]
     threshold = 0.0 if record is None else record.threshold(task)
-    model = task.assembled(models, list(found.chosen.values()), threshold)
+    model = task.assembled(models, list(findings.chosen.values()), threshold)
     machine = last_step(model)
     if record is not None and hasattr(machine, "calibrate"):
         rows = record.record.rows

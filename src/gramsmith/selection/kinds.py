@@ -427,16 +427,16 @@ def read_task(y: Any, **options: Any) -> Task:
 
     Columns of 0 and 1 are labels, unless ``task="regression"``; other columns are values.
     """
-    found = _read(y, **options)
-    if found.periods is not None and len(found.periods.time) != found.n:
+    target = _read(y, **options)
+    if target.periods is not None and len(target.periods.time) != target.n:
         raise ValueError(
-            f"Expected a time for each of the {found.n} rows, got {len(found.periods.time)} in "
+            f"Expected a time for each of the {target.n} rows, got {len(target.periods.time)} in "
             "time_order. Pass one per row, in the order of the rows."
         )
-    if not found.exchangeable:
-        found.splits(np.arange(found.n), 5)
-    found.weights  # noqa: B018
-    return found
+    if not target.exchangeable:
+        target.splits(np.arange(target.n), 5)
+    target.weights  # noqa: B018
+    return target
 
 
 def _read(

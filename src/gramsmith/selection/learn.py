@@ -103,8 +103,8 @@ def _learn_from(
         return None
 
     def check_learned(group: list[Candidate]) -> list[Check]:
-        found = dict(check_each(group, samples, task, rows, work=work, fresh=fresh))
-        return [pair[0] for _, pair in sorted(found.items()) if pair is not None]
+        checks = dict(check_each(group, samples, task, rows, work=work, fresh=fresh))
+        return [pair[0] for _, pair in sorted(checks.items()) if pair is not None]
 
     try:
         before, *first = check_learned([source, *shapes])

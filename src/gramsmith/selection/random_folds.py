@@ -24,7 +24,7 @@ Array = npt.NDArray[Any]
 MOST_ROWS = 1000  # on which the two are compared
 
 
-def about_random_folds(found: Findings, problem: Problem) -> list[Advice]:
+def about_random_folds(findings: Findings, problem: Problem) -> list[Advice]:
     """Return a remark if random folds would have promised clearly more than folds that look back.
 
     The best kernel that was not learned is verified once more, with the best of its regularisers,
@@ -32,11 +32,11 @@ def about_random_folds(found: Findings, problem: Problem) -> list[Advice]:
     as before, any but those of the part and of its groups, teach.
     """
     task = problem.task
-    known = [i for i in found.order if i in found.results]
-    plain = [i for i in known if found.candidates[i].family != "learned"]
+    known = [i for i in findings.order if i in findings.results]
+    plain = [i for i in known if findings.candidates[i].family != "learned"]
     if task.periods is None or not plain:
         return []
-    candidate, result = found.candidates[plain[0]], found.results[plain[0]]
+    candidate, result = findings.candidates[plain[0]], findings.results[plain[0]]
     rows = task.sample(min(problem.plan.compare_rows, MOST_ROWS), salt=3)
     splits = task.splits(rows, 5)
     K, settings = problem.samples.gram(candidate, rows), result.record.settings

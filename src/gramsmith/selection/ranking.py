@@ -273,42 +273,42 @@ def _ranked(problem: Problem, work: Work, brief: bool) -> KernelRanking:
         work.checkpoint.begin(_identity(problem))
     if work.time_budget is not None:
         reserve_time(problem, work)
-    found = choose(problem, work)
+    findings = choose(problem, work)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         with dense_work(0 if problem.plan.landmarks else problem.task.n):
-            machines = fit_machines(found, problem, work)
+            machines = fit_machines(findings, problem, work)
     work.reserve = 0.0
     converged = not any(issubclass(item.category, ConvergenceWarning) for item in caught)
     for item in caught:
         warnings.warn(item.message, item.category, stacklevel=3)
-    delivered = delivered_record(found, machines, problem)
-    best_other = fit_rival(found, problem, work)
-    expected = expect(found, delivered, problem, work)
+    delivered = delivered_record(findings, machines, problem)
+    best_other = fit_rival(findings, problem, work)
+    expected = expect(findings, delivered, problem, work)
     if not brief and problem.task.periods is not None:
-        found = compared_with_random(found, problem, work)
+        findings = compared_with_random(findings, problem, work)
     models = [
-        problem.samples.pipeline(found.candidates[i], problem.X, machine)
-        for i, machine in zip(found.chosen, machines, strict=True)
+        problem.samples.pipeline(findings.candidates[i], problem.X, machine)
+        for i, machine in zip(findings.chosen, machines, strict=True)
     ]
-    model = assemble(found, models, delivered, problem.task, problem.machine is not None)
-    guarantee(model, machines, found, delivered, expected.record, problem)
+    model = assemble(findings, models, delivered, problem.task, problem.machine is not None)
+    guarantee(model, machines, findings, delivered, expected.record, problem)
     evidence = None
     if not brief:
         rest = "a plain linear model and the importance of columns"
         with work.optional(rest):
-            evidence = gather(found, delivered, problem, model, work)
+            evidence = gather(findings, delivered, problem, model, work)
         if rest in work.skipped:
-            evidence = gather(found, delivered, problem, model, work)
-    found = replace(
-        found,
+            evidence = gather(findings, delivered, problem, model, work)
+    findings = replace(
+        findings,
         skipped=tuple(work.skipped),
         late=work.time_budget if work.late else None,
-        checks=tuple(replace(check, pseudo=None) for check in found.checks),
+        checks=tuple(replace(check, pseudo=None) for check in findings.checks),
     )
-    later = partial(gather, found, delivered, problem, model) if evidence is None else None
+    later = partial(gather, findings, delivered, problem, model) if evidence is None else None
     return KernelRanking(
-        found,
+        findings,
         model,
         evidence or later,
         expected,
@@ -319,11 +319,11 @@ def _ranked(problem: Problem, work: Work, brief: bool) -> KernelRanking:
     )
 
 
-def fit_rival(found: Findings, problem: Problem, work: Work) -> Any:
+def fit_rival(findings: Findings, problem: Problem, work: Work) -> Any:
     """Return the estimator that is clearly better than the kernels, fitted on all rows, if any."""
-    if found.rival is None:
+    if findings.rival is None:
         return None
-    other, model = found.rival.other, None
+    other, model = findings.rival.other, None
     stage = work.stage("other estimator", 1, other.name)
     with work.optional(f"the fit of the estimator {other.name!r} on all rows"), stage:
         try:
@@ -337,14 +337,14 @@ def fit_rival(found: Findings, problem: Problem, work: Work) -> Any:
     return model
 
 
-def compared_with_random(found: Findings, problem: Problem, work: Work) -> Findings:
+def compared_with_random(findings: Findings, problem: Problem, work: Work) -> Findings:
     """Return the findings with what random folds would have promised, if there is time."""
     if work.skipped or not work.in_time(work.seconds.get("cross-validation", 0.0)):
-        return found
+        return findings
     remarks, what = [], "what random folds would have promised"
     with work.optional(what), work.stage("random folds", 1, what):
-        remarks = about_random_folds(found, problem)
-    return replace(found, advice=(*found.advice, *remarks))
+        remarks = about_random_folds(findings, problem)
+    return replace(findings, advice=(*findings.advice, *remarks))
 
 
 def _identity(problem: Problem) -> dict[str, Any]:
@@ -475,9 +475,9 @@ class KernelRanking:
     @property
     def average(self) -> dict[str, float]:
         """The kernels that are averaged, and their weights."""
-        found = self._findings
-        weights = {} if found.average is None else found.average.weights
-        return {found.candidates[i].name: w for i, w in weights.items()}
+        findings = self._findings
+        weights = {} if findings.average is None else findings.average.weights
+        return {findings.candidates[i].name: w for i, w in weights.items()}
 
     @property
     def best_kernel(self) -> Any:
@@ -564,8 +564,8 @@ class KernelRanking:
         Keys: task, rows, columns (name and role), groups, classes (label and rows) or values (the
         range), kernel, machine, score, estimate, verdict, limits, date, versions.
         """
-        found, model = self._findings, self.best_estimator
-        facts = words.summary(found, model, self.estimate, self.converged)
+        findings, model = self._findings, self.best_estimator
+        facts = words.summary(findings, model, self.estimate, self.converged)
         return facts | {"verdict": str(self.verdict)}
 
     @cached_property
@@ -579,14 +579,18 @@ class KernelRanking:
         Measures of many rows are estimated from random draws: their errors are those of drawing,
         and low and high the limits of 95 % intervals for the value of all rows.
         """
-        found, rows = self._findings, []
-        for rank, i in enumerate(found.order, start=1):
-            candidate, check, result = found.candidates[i], found.checks[i], found.results.get(i)
+        findings, rows = self._findings, []
+        for rank, i in enumerate(findings.order, start=1):
+            candidate, check, result = (
+                findings.candidates[i],
+                findings.checks[i],
+                findings.results.get(i),
+            )
             row: dict[str, Any] = {
                 "rank": rank,
                 "kernel": candidate.name,
                 "family": candidate.family,
-                "tied": i in found.tied and len(found.tied) > 1,
+                "tied": i in findings.tied and len(findings.tied) > 1,
                 "score": None if result is None else -result.loss,
                 "score_error": None if result is None else result.error,
                 "verified": None if result is None else result.record.kind,
@@ -599,11 +603,11 @@ class KernelRanking:
                 "first_check_squared": check.squared,
                 "first_check_rows": check.rows,
             }
-            for measure in found.measures.measures:
-                cell = found.measures[candidate.name, measure]
+            for measure in findings.measures.measures:
+                cell = findings.measures[candidate.name, measure]
                 row[measure] = cell.value
                 row[f"{measure}_error"] = cell.error
-                if found.measures.draws is not None:
+                if findings.measures.draws is not None:
                     limits = cell.interval() or (None, None)
                     row |= {f"{measure}_low": limits[0], f"{measure}_high": limits[1]}
             rows.append(row)
@@ -619,8 +623,8 @@ class KernelRanking:
         size, MiB of the fitted model as pickle writes it, None if it cannot; weighted, whether it
         took the weights; as_given, whether X was not encoded; failed, why it has no score.
         """
-        found, rows = self._findings, []
-        for one, estimate in zip(found.others, self._expected.others, strict=True):
+        findings, rows = self._findings, []
+        for one, estimate in zip(findings.others, self._expected.others, strict=True):
             result = one.result
             row = {
                 "estimator": one.other.name,

@@ -87,8 +87,12 @@ class Samples:
         X = X if rows is None else take_rows(X, rows)
         if not X.shape[0] or not X.min() < 0:
             return
-        found = X.tocoo() if sp.issparse(X) else None
-        at = np.argwhere(X < 0) if found is None else np.transpose(found.coords)[found.data < 0]
+        coordinates = X.tocoo() if sp.issparse(X) else None
+        at = (
+            np.argwhere(X < 0)
+            if coordinates is None
+            else np.transpose(coordinates.coords)[coordinates.data < 0]
+        )
         row, j = (int(k) for k in at[0])
         encoder, value = self.encoder(candidate), X[row, j]
         column: Any = j
@@ -239,7 +243,7 @@ def read_samples(
     n = len(y)
     several = isinstance(X, tuple)
     auto = isinstance(kernels, str) and kernels == "auto"
-    found: list[tuple[Any, Any, int, str]] = []
+    encoded: list[tuple[Any, Any, int, str]] = []
     tables: dict[int, Any] = {}
     columns = NO_COLUMNS
     if several and not X:
@@ -251,7 +255,7 @@ def read_samples(
             view = np.arange(n, dtype=float)[:, None]
         check_consistent_length(view, np.empty(n))
         if all_precomputed(kernels):
-            found.append((check_kernel_matrix(view, psd="ignore"), None, source, ""))
+            encoded.append((check_kernel_matrix(view, psd="ignore"), None, source, ""))
         elif is_table(view) and not (isinstance(view, list) and _compare_objects(kernels)):
             seen = view if rows is None else take_rows(view, rows)
             encoder = TableEncoder(roles=roles).fit(seen, y if rows is None else y[rows])
@@ -265,12 +269,12 @@ def read_samples(
             ):
                 # nothing but texts: these are the samples, and string kernels compare them
                 taken = TakeColumn(inputs[0].name).fit(seen)
-                found.append((taken.transform(view), taken, source, ""))
+                encoded.append((taken.transform(view), taken, source, ""))
                 continue
-            found.append((_encoded(encoder, view, rows), encoder, source, ""))
+            encoded.append((_encoded(encoder, view, rows), encoder, source, ""))
             tables[source] = plain_table(view)
-            if auto and not several and not sp.issparse(found[-1][0]):
-                found += [
+            if auto and not several and not sp.issparse(encoded[-1][0]):
+                encoded += [
                     (_encoded(coded, view, rows), coded, 0, word)
                     for word, coded in _variants(seen, encoder)
                 ]
@@ -279,8 +283,8 @@ def read_samples(
                 unscaled.append((_encoded(coded, view, rows), coded, source, UNSCALED))
         else:
             # a column of a data frame is read by place, whatever its index says
-            found.append((view if isinstance(view, np.ndarray) else list(view), None, source, ""))
-    views, encoders, sources, variants = zip(*found, *unscaled, strict=True)
+            encoded.append((view if isinstance(view, np.ndarray) else list(view), None, source, ""))
+    views, encoders, sources, variants = zip(*encoded, *unscaled, strict=True)
     learned = [
         tables.get(source) if isinstance(encoder, TableEncoder) else None
         for encoder, source in zip(encoders, sources, strict=True)

@@ -353,8 +353,7 @@ class KernelSelector(SharesEngine, ClassifierMixin, BaseEstimator):
         list of lists of str
         """
         check_is_fitted(self)
-        found: list[list[str]] = self.best_estimator_.columns_outside(X)
-        return found
+        return list(self.best_estimator_.columns_outside(X))
 
     @_has("explain_row")  # type: ignore[untyped-decorator]
     def explain_row(self, x: Any, of: Any = None, rows: int = 5) -> RowExplanation:
@@ -373,8 +372,8 @@ class KernelSelector(SharesEngine, ClassifierMixin, BaseEstimator):
         RowExplanation
         """
         check_is_fitted(self)
-        found: RowExplanation = self.best_estimator_.explain_row(x, of, rows)
-        return found
+        explanation: RowExplanation = self.best_estimator_.explain_row(x, of, rows)
+        return explanation
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the accuracy, or R² for values; of several labels or outputs the mean.
@@ -394,11 +393,11 @@ class KernelSelector(SharesEngine, ClassifierMixin, BaseEstimator):
         y = as_labels(y)
         if sample_weight is not None:
             sample_weight = check_weights(sample_weight, y.shape[0])
-        found = self.predict(X)
+        answers = self.predict(X)
         if not hasattr(self, "classes_"):
-            return float(r2_score(y, found, sample_weight=sample_weight))
-        score = accuracy_score if found.ndim == 1 else label_accuracy
-        return float(score(y, found, sample_weight=sample_weight))
+            return float(r2_score(y, answers, sample_weight=sample_weight))
+        score = accuracy_score if answers.ndim == 1 else label_accuracy
+        return float(score(y, answers, sample_weight=sample_weight))
 
     def _repr_mimebundle_(self, **options: Any) -> dict[str, Any]:
         """Return scikit-learn's diagram for a notebook, and below it what was found."""

@@ -87,17 +87,17 @@ def motifs_of(strings: Sequence[str], y: Array, classes: Sequence[str]) -> list[
         error = np.sqrt(pooled * (1.0 - pooled) * (1.0 / sizes + 1.0 / rest))
         z = np.nan_to_num((share - elsewhere) / error, nan=0.0, posinf=0.0, neginf=0.0)
     least = norm.isf(LEVEL / z.size)
-    found: list[Motif] = []
+    motifs: list[Motif] = []
     # of substrings that differ as much the longest
     size = np.repeat([[len(part)] for part in parts], len(classes), axis=1)
     for place in np.lexsort((-size.ravel(), -z.round(6).ravel())):
         k, c = np.unravel_index(place, z.shape)
-        if z[k, c] < least or len(found) == SHOWN:
+        if z[k, c] < least or len(motifs) == SHOWN:
             break
-        if not any(_overlap(parts[k], motif.text) for motif in found):
+        if not any(_overlap(parts[k], motif.text) for motif in motifs):
             shares = float(share[k, c]), float(elsewhere[k, c])
-            found.append(Motif(parts[k], classes[c], *shares))
-    return found
+            motifs.append(Motif(parts[k], classes[c], *shares))
+    return motifs
 
 
 def _overlap(a: str, b: str) -> bool:

@@ -186,8 +186,8 @@ def _learned_record(
     for number in range(lessons):
         common = reduce(np.intersect1d, [train for train, _ in splits[number::lessons]])
         key = f"learned/{number}"
-        found = learn_from(learned.source, learned.middle, problem, rows[common], work, key)
-        kernels.append(learned.source if found is None else found.candidate)
+        lesson = learn_from(learned.source, learned.middle, problem, rows[common], work, key)
+        kernels.append(learned.source if lesson is None else lesson.candidate)
 
     def run(number: int) -> tuple[Array, Array]:
         train, test = splits[number]
