@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
@@ -103,18 +104,12 @@ def about_target(target: Target, task: str) -> Iterator[Advice]:
         )
 
 
-def about_ties(evaluation: Evaluation, measure: str) -> Iterator[Advice]:
-    """Yield a remark if the best kernels cannot be told apart."""
-    if measure not in evaluation.measures or len(evaluation.kernels) < 2:
-        return
-    if not np.isfinite(evaluation.scores(measure)).any():
-        return
-    tied = evaluation.ties(measure)
+def with_remarks(table: Evaluation, advice: list[Advice]) -> Evaluation:
+    """Return the table with remarks, and one more if its best kernels cannot be told apart."""
+    measure = "cka" if "cka" in table.measures else next(iter(table.measures))
+    tied = table.ties(measure) if np.isfinite(table.scores(measure)).any() else []
     if len(tied) > 1:
         others = ", ".join(tied[1:4]) + (", ..." if len(tied) > 4 else "")
-        yield Advice(
-            "tie",
-            f"By {measure}, {tied[0]} is not clearly better than {others}.",
-            tied[0],
-            measure,
-        )
+        text = f"By {measure}, {tied[0]} is not clearly better than {others}."
+        advice = [*advice, Advice("tie", text, tied[0], measure)]
+    return replace(table, advice=tuple(advice))

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gramsmith.arguments import abridged, check_function, is_number, is_whole
-from gramsmith.evaluation.advice import about_kernel, about_target, about_ties
+from gramsmith.evaluation.advice import about_kernel, about_target, with_remarks
 from gramsmith.evaluation.errors import values_of
 from gramsmith.evaluation.evaluate import choose_measures, evaluate, least_value
 from gramsmith.evaluation.result import Advice, Cell, Evaluation
@@ -374,8 +374,7 @@ class Draws:
             advice.append(Advice("wide", text, names[k], titles[j]))
         draws, measures = (len(self.values), self.drawn), {m.name: m for m in self.measures}
         table = Evaluation(named, measures, cells, (), round(self.goal.n), draws)
-        leading = "cka" if "cka" in measures else titles[0]
-        return replace(table, advice=(*advice, *about_ties(table, leading)))
+        return with_remarks(table, advice)
 
 
 def of_all_samples(moments: Moments, target: Target) -> Moments:

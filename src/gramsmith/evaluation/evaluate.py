@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,7 @@ from gramsmith.evaluation.advice import (
     about_definiteness,
     about_kernel,
     about_target,
-    about_ties,
+    with_remarks,
 )
 from gramsmith.evaluation.errors import (
     FOLDS,
@@ -165,8 +164,7 @@ def evaluate(
                 least=least_value(measure, views.kernels[k], value),
             )
     table = Evaluation(named, {m.name: m for m in chosen}, cells, (), G.n)
-    leading = "cka" if "cka" in table.measures else chosen[0].name
-    return replace(table, advice=(*advice, *about_ties(table, leading)))
+    return with_remarks(table, advice)
 
 
 def least_value(measure: Measure, kernel: Kernel, value: float) -> float:
