@@ -86,10 +86,10 @@ def _parts(value: Any) -> Iterable[Any]:
         return [part for key in sorted(value, key=repr) for part in (repr(key), value[key])]
     if isinstance(value, set | frozenset):
         return [repr(sorted(value, key=repr))]
+    if hasattr(value, "get_params"):  # first: a class derived from a record may have more of them
+        return [value.get_params(deep=False)]
     if is_dataclass(value):
         return [{f.name: getattr(value, f.name) for f in fields(value)}]
-    if hasattr(value, "get_params"):
-        return [value.get_params(deep=False)]
     if hasattr(value, "__dict__"):
         return [dict(value.__dict__)]
     text = repr(value)

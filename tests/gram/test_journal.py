@@ -344,6 +344,16 @@ def test_fingerprints_tell_values_apart():
     assert fingerprint(plan) != fingerprint(replace(plan, compiled=not plan.compiled))
 
 
+class Shifted(gs.KernelRidgeRegressor):
+    def __init__(self, shift=0.0, kernel=None):
+        super().__init__(kernel=kernel)
+        self.shift = shift
+
+
+def test_fingerprints_see_parameters_of_derived_classes():
+    assert fingerprint(Shifted(1.0)) == fingerprint(Shifted(1.0)) != fingerprint(Shifted(2.0))
+
+
 def test_fingerprints_tell_functions_apart_by_what_they_do():
     def power(p):
         return lambda a, b: (a @ b.T) ** p
