@@ -28,8 +28,9 @@ def test_half_width_is_the_conformal_quantile(m, coverage):
 def test_of_few_samples_no_more_is_promised_than_they_tell():
     with pytest.raises(ValueError, match=r"coverage up to 0\.8, .* 4 left-out samples"):
         half_width(np.arange(4.0), 0.9)
-    with pytest.raises(ValueError, match="coverage"):
-        half_width(np.arange(4.0), 1.0)
+    for odd in (1.0, "most", None, True, float("nan")):
+        with pytest.raises(ValueError, match="coverage between 0 and 1"):
+            half_width(np.arange(4.0), odd)
 
 
 def test_intervals_are_around_the_prediction():

@@ -128,9 +128,13 @@ def test_values_outputs_and_three_classes():
     for k in (0, 1):
         found = selector.explain_row(X[[5]], k, rows=120)
         targets = both[found.rows, k]
+        np.testing.assert_allclose(found.labels, targets, rtol=1e-12)
         assert found.offset + found.weights @ targets == pytest.approx(found.value, rel=1e-6)
     with pytest.raises(ValueError, match="output from 0 to 1"):
         selector.explain_row(X[5], 2)
+    with pytest.raises(ValueError, match="output from 0 to 1"):
+        selector.explain_row(X[5], "value")
+    assert f"answer [{found.answer[0]:.4g}, " in str(found)
     three = np.where(X[:, 1] > 0.5, "high", Y)
     selector = gs.KernelSelector({"rbf": gs.Gaussian(2.0)}).fit(X, three)
     found = selector.explain_row(X[5], "high", rows=120)
@@ -168,6 +172,12 @@ def test_the_effect_of_a_column_is_against_other_training_rows():
     some = X[np.linspace(0, 119, 40).astype(int), 1]
     assert found["x1"] == pytest.approx(3.0 * (X[4, 1] - some.mean()), rel=1e-4)
     assert abs(found["x0"]) < 1e-4
+
+
+def test_a_row_of_a_data_frame_is_one_row():
+    table = pd.DataFrame({"a": X[:, 0], "town": np.where(X[:, 1] > 0, "Ulm", "Bern")})
+    model = gs.KernelSelector({"rbf": gs.Gaussian(2.0)}).fit(table, Y)
+    assert str(model.explain_row(table.iloc[3])) == str(model.explain_row(table[3:4]))
 
 
 def test_texts_and_what_is_refused():

@@ -115,11 +115,16 @@ def test_what_is_refused():
     ):
         with pytest.raises(ValueError, match="two classes"):
             gs.threshold_table(model)
+    with pytest.raises(ValueError, match="got KernelSelector for 3 classes"):
+        gs.threshold_table(gs.KernelSelector(KERNELS).fit(X, three))
     model = gs.KernelSelector(KERNELS).fit(X, y)
     with pytest.raises(ValueError, match="'case'"):
         gs.threshold_table(model, of="nobody")
     with pytest.raises(ValueError, match="shares between"):
         gs.threshold_table(model, shares=[20])
+    with pytest.raises(ValueError, match="shares between"):
+        gs.threshold_table(model, shares=["many"])
+    assert gs.threshold_table(model, shares=0.2) == gs.threshold_table(model.ranking_, None, [0.2])
 
 
 def test_thresholds_near_one_differ_from_one():

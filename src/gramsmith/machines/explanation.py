@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gramsmith.arguments import abridged
+from gramsmith.arguments import abridged, is_whole
 from gramsmith.solvers.definite import Definite
 
 Array = npt.NDArray[Any]
@@ -45,7 +45,8 @@ class RowExplanation:
     weights : array of shape (k,)
         h, or what each adds.
     labels : array of shape (k,) or None
-        Their labels or values, where the model keeps them.
+        Their labels or values (of several outputs, of the one explained), where the model keeps
+        them.
     distances : array of shape (k,)
         Their distances from the row in the feature space of the (heaviest) kernel.
     share : float
@@ -71,10 +72,10 @@ class RowExplanation:
         of = "" if self.of is None else f" for {self.of}"
         known = [""] * len(self.rows) if self.labels is None else self.labels.tolist()
         lines = [
-            f"answer {self.answer}: value {self.value:.4g}{of}",
+            f"answer {_short(self.answer)}: value {self.value:.4g}{of}",
             f"{'row':>8}{'weight':>12}{'distance':>12}  {'label'}",
             *(
-                f"{row:>8}{weight:>12.4g}{distance:>12.4g}  {label}"
+                f"{row:>8}{weight:>12.4g}{distance:>12.4g}  {_short(label)}"
                 for row, weight, distance, label in zip(
                     self.rows.tolist(), self.weights, self.distances, known, strict=True
                 )
@@ -83,6 +84,13 @@ class RowExplanation:
             *(f"{name:>20}{effect:>+12.4g}" for name, effect in self.columns[:5]),
         ]
         return "\n".join(lines)
+
+
+def _short(answer: Any) -> str:
+    """Return a label as it is, numbers with four digits."""
+    if isinstance(answer, list):
+        return f"[{', '.join(map(_short, answer))}]"
+    return f"{answer:.4g}" if isinstance(answer, float) else str(answer)
 
 
 def explain(model: Any, X: Any, of: Any = None, most: int = 5) -> RowExplanation:
@@ -135,7 +143,9 @@ def explain(model: Any, X: Any, of: Any = None, most: int = 5) -> RowExplanation
         of_targets=smooth,
         rows=order,
         weights=weights[order],
-        labels=np.array([labels[k] for k in order.tolist()]) if labels else None,
+        labels=np.array([np.ravel(labels[k])[column % np.size(labels[k])] for k in order.tolist()])
+        if labels
+        else None,
         distances=distances[order],
         share=float(np.abs(weights[order]).sum() / total),
         columns=_columns(parts, column, sign),
@@ -165,6 +175,8 @@ def one_row(X: Any) -> Any:
     """Return one row as models take rows, or raise."""
     if isinstance(X, str | bytes | set | frozenset):
         return [X]
+    if hasattr(X, "to_frame") and hasattr(X, "iloc"):  # a series of pandas: a row of its frame
+        X = X.to_frame().T.infer_objects()
     X = X if hasattr(X, "shape") or not np.ndim(X) else np.asarray(X)
     X = X[None] if isinstance(X, np.ndarray) and X.ndim == 1 and X.dtype.kind in "fiub" else X
     count = X.shape[0] if hasattr(X, "shape") else len(X)
@@ -204,7 +216,7 @@ def _explained(model: Any, X: Any, of: Any) -> tuple[int, float, Any, float]:
     if classes is None:
         values = np.asarray(model.predict(X), float)[0].ravel()
         place = 0 if of is None else of
-        if not 0 <= place < values.size:
+        if not is_whole(place, 0) or place >= values.size:
             raise ValueError(f"Expected an output from 0 to {values.size - 1}, got {abridged(of)}.")
         named = None if values.size == 1 else int(place)
         return int(place), 1.0, named, float(values[place])

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.metaestimators import available_if
 
-from gramsmith.arguments import abridged
+from gramsmith.arguments import abridged, is_number
 from gramsmith.targets import as_labels, check_weights, finite_values, normalised_weights
 
 Array = npt.NDArray[Any]
@@ -164,7 +164,7 @@ def half_width(errors: Array, coverage: float, levels: Array | None = None) -> A
 
 def check_coverage(coverage: Any) -> None:
     """Raise a ValueError unless a coverage is a probability."""
-    if not 0.0 < coverage < 1.0:
+    if not is_number(coverage) or not 0.0 < coverage < 1.0:
         raise ValueError(f"Expected a coverage between 0 and 1, got {abridged(coverage)}. Use 0.9.")
 
 

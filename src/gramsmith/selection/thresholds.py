@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gramsmith.arguments import abridged
+from gramsmith.arguments import abridged, is_number
 from gramsmith.evaluation.result import html_table, text_table
 from gramsmith.machines.intervals import PredictionIntervals
 from gramsmith.machines.sets import PredictionSets
@@ -124,7 +124,7 @@ def threshold_table(
 
     Parameters
     ----------
-    model : KernelSelector, or what rank_kernels hands over
+    model : KernelSelector, or what rank_kernels returns, or its best_estimator
         A classifier of two classes with calibrated probabilities.
     of : label, optional
         The class whose rows are the cases; default 1, yes or true, else the rarer.
@@ -148,12 +148,13 @@ def threshold_table(
     >>> bool(table.rows[0].precision > 2 * table.cases)
     True
     """
+    machine = calibrated_machine(model)
     if not can_flag(model):
         raise ValueError(
-            f"Expected a classifier of two classes with calibrated probabilities, got "
-            f"{type(model).__name__}. Fit a KernelSelector, or use rank_kernels."
+            "Expected a fitted KernelSelector, or a result of rank_kernels, for two classes with "
+            f"calibrated probabilities, got {type(model).__name__}"
+            f"{_number_of_classes(machine)}."
         )
-    machine = calibrated_machine(model)
     p, codes, w, groups = held_out_probabilities(machine)
     classes = machine.classes_.tolist()
     total = np.bincount(codes, w, 2)
@@ -164,8 +165,8 @@ def threshold_table(
     order = np.argsort(-p, kind="stable")
     reached = np.cumsum(w[order]) / w.sum()
     rows: list[Flagged] = []
-    for share in SHARES if shares is None else shares:
-        if not 0.0 < share < 1.0:
+    for share in SHARES if shares is None else np.ravel(shares).tolist():
+        if not is_number(share) or not 0.0 < share < 1.0:
             raise ValueError(f"Expected shares between 0 and 1, got {abridged(share)}. Use 0.2.")
         threshold = p[order[int(np.argmax(reached >= share - 1e-9))]]
         flag = p >= threshold
@@ -184,8 +185,14 @@ def calibrated_machine(model: Any) -> Any:
     """Return the machine of a model that may know left-out rows."""
     while model is not None and not isinstance(model, PredictionSets | PredictionIntervals):
         steps = getattr(model, "steps", None)
-        model = steps[-1][1] if steps else getattr(model, "best_estimator_", None)
+        best = getattr(model, "best_estimator_", getattr(model, "best_estimator", None))
+        model = steps[-1][1] if steps else best
     return model
+
+
+def _number_of_classes(machine: Any) -> str:
+    classes = getattr(machine, "classes_", ())
+    return f" for {len(classes)} classes" if len(classes) > 2 else ""
 
 
 def can_flag(model: Any) -> bool:
