@@ -584,6 +584,8 @@ def test_a_kernel_matrix_and_a_block_of_new_rows(command, matrices, form):
     rows = json.loads(predicted.out)
     model = gs.load_model(run / "model.safetensors")
     assert [r["prediction"] for r in rows] == model.predict(np.load(folder / "block.npy")).tolist()
+    other = folder / f"block.{'csv' if form == 'npy' else 'npy'}"
+    assert command("predict", run / "model.safetensors", other, "--json").out == predicted.out
     if form == "csv":  # a column of the block is missing
         short = command("predict", run / "model.safetensors", folder / "block.csv", "--drop", "s3")
         assert short.status == 3

@@ -288,7 +288,7 @@ def read_whole(
             hint = nearest(name, list(table.columns))
             raise DataError(f"{table.name}: no column {name!r}. {hint}")
     kind = about.get("kind", table.kind)
-    if kind != table.kind:
+    if kind != table.kind and about.get("precomputed") is not True:
         raise DataError(
             f"{table.name}: the model was trained on {kind} data, got {table.kind} data. "
             "Use a file like the training file."
