@@ -45,12 +45,19 @@ SEARCHES = {
     "cross-validation": "guide/choose",
     "feature importance": "guide/read_the_report",
     "confusion matrix": "guide/read_the_report",
-    "prediction interval": "guide/choose",
+    "prediction interval": "guide/guarantees",
     "learning curve": "guide/questions",
     "grid search": "gallery/measure/grid_search",
     "time series": "guide/questions",
     "ONNX": "guide/models",
     "SVM": "guide/use",
+    "feature selection": "gallery/learn/choose_features",
+    "p-value": "guide/hypotheses",
+    "string kernel": "guide/strings",
+    "pickle": "guide/models",
+    "novelty": "gallery/predict/is_this_row_known",
+    "random forest": "guide/choose",
+    "drift": "gallery/measure/drift_of_a_table",
 }
 
 

@@ -1,6 +1,6 @@
 """
-From all features to a few
-==========================
+Feature selection: from all to a few
+====================================
 
 :func:`~gramsmith.penalty_path` learns one weight per feature under a growing penalty, each time
 starting from the result before, and computes the alignment on held-out rows. From right to left the

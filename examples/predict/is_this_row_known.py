@@ -1,6 +1,6 @@
 """
-Novel rows, and explanations of a prediction
-============================================
+Novelty of a row, and the reasons of a prediction
+=================================================
 
 A model predicts any row, also one unlike all of its training rows. It can also report how novel a
 row is, and which training rows and columns decide a prediction.
