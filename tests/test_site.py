@@ -52,11 +52,9 @@ SEARCHES = {
     "ONNX": "guide/models",
     "SVM": "guide/use",
     "feature selection": "gallery/learn/choose_features",
-    "p-value": "guide/hypotheses",
-    "string kernel": "guide/strings",
     "pickle": "guide/models",
-    "novelty": "gallery/predict/is_this_row_known",
     "random forest": "guide/choose",
+    "DNA": "guide/strings",
     "drift": "gallery/measure/drift_of_a_table",
 }
 

@@ -131,9 +131,9 @@ def rank_kernels(
         they are at most 20 different ones, or are consecutive from 0 or 1 and have 10 rows
         each.
     scoring : str or callable, optional
-        A score of scikit-learn; default accuracy, or the squared error for values; of several
-        outputs the mean R², of several labels the mean of their accuracies. Scores that ask
-        for it (such as "balanced_accuracy" and "f1") have the decision threshold chosen for them.
+        A score of scikit-learn; default accuracy, or R² for values; the mean R² for several
+        outputs, the mean of their accuracies for several labels. Scores that ask for it (such as
+        "balanced_accuracy" and "f1") have the decision threshold chosen for them.
     cv : int or splitter, optional
         Folds of the cross-validation; default 5.
     groups : array of shape (n,), optional
