@@ -118,22 +118,15 @@ def expect(findings: Findings, delivered: Scored | None, problem: Problem, work:
 
 
 def can_nest(task: Task, folds: int) -> bool:
-    """Return whether every outer fold leaves two classes, groups, or periods to choose from."""
+    """Return whether the training rows of every outer fold leave folds to choose in."""
     rows = task.counting
-    if task.periods is not None:
-        try:
-            return all(
-                len(task.at(rows[t]).splits(np.arange(len(t)), folds)) > 1
-                for t, _ in task.plain_splits(rows, folds)
-            )
-        except NoFolds:
-            return False
-    if task.groups is not None and len(np.unique(task.groups[rows])) < 3:
+    try:
+        parts = [rows[train] for train, _ in task.plain_splits(rows, folds)]
+        inner = [task.at(part).splits(np.arange(len(part)), folds) for part in parts]
+    except NoFolds:
         return False
-    return all(
-        task.strata is None or len(np.unique(task.strata[rows[train]])) > 1
-        for train, _ in task.plain_splits(rows, folds)
-    )
+    classes = task.strata is None or all(len(np.unique(task.strata[part])) > 1 for part in parts)
+    return classes and all(len(splits) > 1 for splits in inner)
 
 
 def nested(problem: Problem, work: Work, stage: Stage) -> Expected | None:

@@ -69,20 +69,19 @@ def learn_from(
     and say whether anything was gained. None if nothing was, or if rows are too few to tell. An
     earlier run may have left it under a key.
     """
-
-    def make() -> dict[str, Any]:
-        learned = _learn_from(source, middle, problem, rows, work)
-        if learned is None:
-            return {"name": ""}
-        name, S = learned.candidate.name, learned.candidate.kernel.map.S
-        return {"name": name, "S": S, "check": dict(vars(learned.check)), "taught": learned.taught}
-
-    kept = work.kept(key, make)
-    if not kept["name"]:
+    note = work.notes.get(key)
+    if note is None:
+        learned, note = _learn_from(source, middle, problem, rows, work), {"name": ""}
+        if learned is not None:
+            name, S = learned.candidate.name, learned.candidate.kernel.map.S
+            note = {"name": name, "S": S, "check": dict(vars(learned.check))}
+            note["taught"] = learned.taught
+        work.notes[key] = note
+    if not note["name"]:
         return None
-    kernel = Gaussian.from_gamma(1.0) @ LinearMap(np.asarray(kept["S"]))
-    candidate = Candidate(kept["name"], kernel, "learned", None, source.view)
-    return Learned(candidate, Check(**kept["check"]), np.asarray(kept["taught"]), source, middle)
+    kernel = Gaussian.from_gamma(1.0) @ LinearMap(np.asarray(note["S"]))
+    candidate = Candidate(note["name"], kernel, "learned", None, source.view)
+    return Learned(candidate, Check(**note["check"]), np.asarray(note["taught"]), source, middle)
 
 
 def _learn_from(

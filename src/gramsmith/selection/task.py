@@ -370,7 +370,7 @@ class Task:
         if groups is not None:
             folds = min(folds, len(np.unique(groups)))
             if folds < 2:
-                raise ValueError("Expected at least two groups, got one. Leave groups out.")
+                raise NoFolds("Expected at least two groups, got one. Leave groups out.")
             cv = GroupKFold(folds) if y is None else StratifiedGroupKFold(folds, **options)
         elif y is not None and np.bincount(y).max() >= 2:
             cv = StratifiedKFold(max(2, min(folds, int(np.bincount(y).max()))), **options)
@@ -491,7 +491,7 @@ class Task:
 
 
 class NoFolds(ValueError):
-    """A splitter of the user's has no folds within some rows."""
+    """There are no folds within some rows: of a splitter, of groups, or of periods."""
 
 
 def last_step(model: Any) -> Any:

@@ -99,14 +99,6 @@ class Work:
         self.late = True
         return False
 
-    # ---- what is kept ---------------------------------------------------------------------------
-
-    def kept(self, key: str, make: Callable[[], Any]) -> Any:
-        """Return what an earlier run has left under a key, or make it and leave it."""
-        if key not in self.notes:
-            self.notes[key] = make()
-        return self.notes[key]
-
     # ---- many pieces ----------------------------------------------------------------------------
 
     def pieces(
