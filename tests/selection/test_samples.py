@@ -1,12 +1,14 @@
 """Samples: what is a table; blocks that share distances equal the kernels one by one; views."""
 
+import tracemalloc
+
 import numpy as np
 import pandas as pd
 import pytest
 
 import gramsmith as gs
 from gramsmith.selection.candidates import Candidate, default_candidates
-from gramsmith.selection.samples import Samples, TakeView, is_table, read_samples
+from gramsmith.selection.samples import Samples, TakeView, is_table, read_samples, symmetric
 from gramsmith.tables import TableEncoder
 
 
@@ -41,6 +43,16 @@ def test_vector_length_scales_and_views(rng):
     for i, block in Samples((X, Z)).blocks(candidates, rows, rows):
         data = (X, Z)[candidates[i].view]
         np.testing.assert_allclose(block(), candidates[i].kernel(data, data), atol=1e-12)
+
+
+def test_a_symmetric_matrix_takes_the_memory_of_one(rng):
+    K = rng.normal(size=(400, 400))
+    tracemalloc.start()
+    S = symmetric(K)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    np.testing.assert_array_equal(S, 0.5 * (K + K.T))
+    assert peak < 1.2 * K.nbytes
 
 
 def test_takes_its_view():

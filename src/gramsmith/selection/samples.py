@@ -162,8 +162,7 @@ class Samples:
 
     def gram(self, candidate: Candidate, rows: Array) -> Array:
         """Return the Gram matrix of some rows, symmetric to the last digit."""
-        K = self.block(candidate, rows, rows)
-        return np.asarray(0.5 * (K + K.T))
+        return symmetric(self.block(candidate, rows, rows))
 
     def blocks(
         self, candidates: Sequence[Candidate], rows: Array, columns: Array
@@ -185,6 +184,13 @@ class Samples:
                 for i, kernel in zip(members, kernels, strict=True):
                     unit = float(kernel.scale) ** degree if kernel.scales_inputs else 1.0
                     yield i, partial(_of_distances, kernel, s, unit)
+
+
+def symmetric(K: Array) -> Array:
+    """Return the mean of a matrix and its transpose, with no third matrix beside them."""
+    S = K + K.T
+    S *= 0.5
+    return S
 
 
 def _cut(K: Any, rows: Array, columns: Array) -> Array:

@@ -22,6 +22,7 @@ from gramsmith.selection.first_check import check_each
 from gramsmith.selection.held_out import HeldOut
 from gramsmith.selection.learn import Learned, learn_from
 from gramsmith.selection.problem import Problem
+from gramsmith.selection.samples import symmetric
 from gramsmith.selection.task import Folds, Task
 from gramsmith.selection.work import Stage, Work
 from gramsmith.solvers.ridge import ridge_solutions
@@ -93,8 +94,7 @@ def verify(
                 yield block, alphas[given[place]], part[place].kernel.positive_definite
 
         def run(item: tuple[Callable[[], Array], float, bool]) -> HeldOut:
-            K = item[0]()
-            return _record(0.5 * (K + K.T), item[1], item[2], problem, rows, splits)
+            return _record(symmetric(item[0]()), item[1], item[2], problem, rows, splits)
 
         few = len(rows) <= sizes.SERIAL_ROWS
         # every fold and regulariser takes about half as long as a fit
@@ -193,7 +193,7 @@ def _learned_record(
         train, test = splits[number]
         both = rows[np.concatenate([train, test])]
         K = problem.samples.block(kernels[number % lessons], both, rows[train])
-        block = 0.5 * (K[: len(train)] + K[: len(train)].T)
+        block = symmetric(K[: len(train)])
         values = fold_values(block, rows[train], K[len(train) :], settings, problem)
         looks = [outermost(block)] if task.open_ended and number == 0 else []
         return values, values_in_folds(block, rows[train], looks, settings, problem)
