@@ -36,9 +36,9 @@ def follow_gradients(
     target: Target,
     S: Array,
     steps: int,
-    monitor: Monitor,
-    seed: int,
     engine: Engine,
+    monitor: Monitor | None = None,
+    seed: int = 0,
 ) -> tuple[Ascent, Array]:
     """Return how it went, and the map after some steps from S, shape (p,) or (p, q).
 
@@ -53,14 +53,13 @@ def follow_gradients(
     networks and backpropagation-free machine learning models", Science 383 (2024).
     """
     rows = subsample(target, np.arange(len(target.w)), ROWS, seed)
-    Y, w = responses(target), target.w
+    Y, w, monitor = responses(target), target.w, monitor or Monitor("TransformLearner")
     variance = column_moments(X, w)[1]
     size, rank = mean_square(S, variance), None
     if S.ndim == 2 and S.shape[1] < len(S):
         rank, S = S.shape[1], np.eye(len(S))
-        S = (
-            S * np.sqrt(size / mean_square(S, variance)) if size > 0 else S
-        )  # whatever the unit of X
+        if size > 0:  # whatever the unit of X
+            S = S * np.sqrt(size / mean_square(S, variance))
     monitor.parameters = lambda theta: {"S": theta.reshape(S.shape)}
     status, value = "converged", np.nan
     try:

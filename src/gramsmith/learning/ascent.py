@@ -242,7 +242,9 @@ class _Search:
             widest, shortest = self.step_limits(theta)
             low, high = self.limits.T
             box = np.stack([np.maximum(theta - widest, low), np.minimum(theta + widest, high)], 1)
-            steepness = _steepness(theta, slope, box, shortest)
+            # the largest derivative, per step, of the coordinates that are free to follow it
+            free = np.where(slope > 0, theta < box[:, 1], theta > box[:, 0])
+            steepness = float(np.abs(np.where(free, slope, 0.0) / shortest).max(initial=0.0))
             if steepness <= FLAT * self._size(before):
                 return "converged"
             first = len(self.monitor.rows)
@@ -264,9 +266,12 @@ class _Search:
                     return "converged"
                 if failures == 3:
                     return "stalled"
-            elif score - before <= self._least(score, before):
+            elif score - before <= self.tol * self._size(score, before):
                 return "converged"
-            elif not _on_box(theta, box, self.limits) and len(self.monitor.rows) - first > 2:
+            # on no side of the box, unless that is a limit
+            elif not ((theta[:, None] == box) & (box != self.limits)).any() and (
+                len(self.monitor.rows) - first > 2
+            ):
                 return "converged"
         return "stalled"
 
@@ -285,7 +290,7 @@ class _Search:
         def after(x: Array) -> None:
             nonlocal last, status
             score, value, slope = self.problem(x)
-            small = score - last <= self._least(score, last)
+            small = score - last <= self.tol * self._size(score, last)
             last = score
             if self.monitor(x, score, value, slope):
                 raise StopIteration
@@ -296,21 +301,11 @@ class _Search:
         left = self.max_iter + 1 - len(self.monitor.rows)
         options = {"maxiter": left, "maxfun": CALLS * self.max_iter, "ftol": 0.0, "gtol": 1e-10}
         result = minimize(
-            descend,
-            theta,
-            jac=True,
-            method="L-BFGS-B",
-            bounds=box,
-            callback=after,
-            options=options,
+            descend, theta, jac=True, method="L-BFGS-B", bounds=box, callback=after, options=options
         )
         if not status:
             status = {0: "small", 1: "max_iter"}.get(result.status, "failed")
         return np.clip(result.x, *box.T), status
-
-    def _least(self, score: float, before: float) -> float:
-        """Return the improvement up to which a step is too small to go on."""
-        return self.tol * self._size(score, before)
 
     def _size(self, *scores: float) -> float:
         """Return in comparison with what a difference of scores is small."""
@@ -333,25 +328,13 @@ class _Search:
                 if new >= score + ARMIJO * gain:
                     break
                 step *= 0.5
-            small = new - score <= self._least(new, score)
+            small = new - score <= self.tol * self._size(new, score)
             theta, score, slope = trial, new, new_slope
             if self.monitor(theta, score, value, slope):
                 return str(self.monitor.status)
             if small:
                 return "converged"
         return "max_iter"
-
-
-def _on_box(theta: Array, box: Array, limits: Array) -> bool:
-    """Return whether a coordinate lies on a side of the box that is not one of the limits."""
-    low, high = (box != limits).T
-    return bool(((theta <= box[:, 0]) & low).any() or ((theta >= box[:, 1]) & high).any())
-
-
-def _steepness(theta: Array, slope: Array, box: Array, step: Array) -> float:
-    """Return the largest derivative, per step, of the coordinates that are free to follow it."""
-    free = np.where(slope > 0, theta < box[:, 1], theta > box[:, 0])
-    return float(np.abs(np.where(free, slope, 0.0) / step).max(initial=0.0))
 
 
 # ---- batches: every step climbs the objective of a random part of the samples --------------

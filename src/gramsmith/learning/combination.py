@@ -21,12 +21,7 @@ from gramsmith.learning.cross_fit import Matrix, choose_width, subsample
 from gramsmith.learning.learner import Learner, Path, Samples
 from gramsmith.learning.mixture import SumObjective, climb_shares, starting_shares
 from gramsmith.learning.monitor import sweep_progress
-from gramsmith.learning.objective import (
-    Array,
-    get_objective,
-    get_projection,
-    responses,
-)
+from gramsmith.learning.objective import Array, get_objective, get_projection, responses
 from gramsmith.measures.alignment import kernel_products, target_norm, target_products
 from gramsmith.parameters import with_parameters
 from gramsmith.solvers import Outcome, solve_nonnegative, warn_unless_converged
@@ -109,11 +104,6 @@ class KernelCombination(Learner):
         Whether ALIGNF may use negative weights, for alignments only. The sum is then not positive
         definite in general: estimators warn and cut negative eigenvalues off, see
         `gramsmith.nearest_psd`.
-    callback : callable, optional
-        Called during sweeps, also in the folds, with a dict of "done" and "total" tiles; a true
-        result stops the fit, as Ctrl-C does, before there is a result.
-    dtype : {"float64", "float32"}, optional
-        Type of the tiles, see `Gram`.
 
     Attributes
     ----------
@@ -292,8 +282,8 @@ class KernelCombination(Learner):
     def _keeps_all(self, views: Views) -> bool:
         return self.method == "uniform" or len(views) == 1 or self.keep == 1.0
 
-    def _asked_amount(self, samples: Samples) -> float | None:
-        return 1.0 if self._keeps_all(samples.X) else super()._asked_amount(samples)
+    def _asked_amount(self, X: Any) -> float | None:
+        return 1.0 if self._keeps_all(X) else super()._asked_amount(X)
 
     def _check_options(self) -> None:
         objective = get_objective(self.measure)

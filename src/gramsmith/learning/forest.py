@@ -76,9 +76,6 @@ class ForestLearner(Learner):
         Most comparisons from the root to a leaf. By default 5 for boosting; else none.
     min_samples_leaf : int, optional
         Rows in a leaf, at least. By default 1 for extremely randomised trees of classes, else 5.
-    callback : callable, optional
-        Called with a dict of "iteration" and "value" after every tree, also in the folds; a true
-        result stops the fit, and the trees so far are kept.
 
     Attributes
     ----------

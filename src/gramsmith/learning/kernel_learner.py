@@ -65,29 +65,13 @@ class KernelLearner(Learner):
         The name of a measure, "radius_margin" (logarithm of the bound), "marginal_likelihood" (per
         sample), "ridge_loo" (mean squared leave-one-out error of kernel ridge) or "kernel_fisher";
         or an object of your own, see `gramsmith.learning.Objective`.
-    solver : {"lbfgs", "ascent"}, default="lbfgs"
-        Quasi-Newton, or gradient ascent with backtracking.
-    callback : callable, optional
-        Called after every iteration, also in the folds, with a dict of its numbers and the
-        parameters by name; a true result stops the fit, and the best kernel so far is kept.
     n_starts : int, default=1
         Number of starts; the second and later ones are random around the first.
-    C : float, default=100.0
-        Penalty of the squared slacks for "radius_margin".
-    max_iter : int, optional
-        Largest number of iterations per start. Default: ten with keep="cross_fit", where
-        stopping soon is part of the rule, and 200 otherwise.
-    tol : float, default=1e-6
-        Stop when a step improves the measure by less than this.
-    dtype : {"float64", "float32"}, optional
-        Type of the tiles, see `Gram`.
 
     Attributes
     ----------
     values_ : array of shape (n_starts,)
         The measure that every start reached; NaN where a start failed.
-    history_ : dict of arrays
-        Of the best start, per iteration: "value", "score", "step", "gradient_norm".
 
     Examples
     --------
@@ -112,12 +96,9 @@ class KernelLearner(Learner):
     dtype: Any = None
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "n_starts": [Interval(Integral, 1, None, closed="left")],
+        "n_starts": [Interval(Integral, 1, None, closed="left")]
     }
-    _stored: ClassVar[dict[str, str]] = {
-        "values_": "loose *",
-        "history_": "value",
-    }
+    _stored: ClassVar[dict[str, str]] = {"values_": "loose *", "history_": "value"}
 
     def search(self, X: Any, target: Target, rng: Any) -> ParameterPath:
         """Return the path from the first start to the best parameters of all starts."""

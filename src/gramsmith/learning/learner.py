@@ -109,6 +109,8 @@ class Samples:
     groups: Array | None
     given: Any  # X with the rows of weight zero
     rows: Array  # numbers of the rows that count among those given
+    folds: Folds  # none where the amount is given
+    seed: int  # of what is drawn in every fold
 
 
 RENAMED = {"shrinkage": "keep", "shrinkage_": "keep_", "shrinkage_curve_": "keep_curve_"}
@@ -155,8 +157,21 @@ class Learner(SharesEngine, BaseEstimator):
     random_state : int, RandomState or None, default=None
         Seeds the folds and whatever else is drawn.
     callback : callable, optional
-        Called with a dict of numbers at every step, also in the folds; a true result stops the fit,
-        and what was learned so far is kept: of a search that was to be cross-fitted a quarter.
+        Called with a dict of numbers at every step, also in the folds: of iterations with the
+        parameters by name too ("S", a map; "sigma", bandwidths), of sweeps with "done" and "total"
+        tiles, or columns. A true result stops the fit, and what was learned so far is kept, of a
+        search that was to be cross-fitted a quarter; one sweep before its end leaves nothing.
+    solver : {"lbfgs", "ascent"}, default="lbfgs"
+        Quasi-Newton, or gradient ascent with backtracking.
+    C : float, default=100.0
+        Penalty of the squared slacks for "radius_margin".
+    max_iter : int, optional
+        Largest number of iterations, per start. Default: ten with keep="cross_fit", where stopping
+        soon is part of the rule, and 200 otherwise.
+    tol : float, default=1e-6
+        Stop when a step improves the measure by less than this.
+    dtype : {"float64", "float32"}, optional
+        Type of the tiles, see `Gram`.
     verbose : int, default=0
         Print a line per step.
 
@@ -177,6 +192,8 @@ class Learner(SharesEngine, BaseEstimator):
         where less is kept it is not that of `kernel_`.
     n_iter_ : int
         The number of iterations.
+    history_ : dict of arrays
+        Of the best start, per iteration: "value", "score", "step", "gradient_norm".
     n_features_in_ : int
         The number of features, for kernels of vectors.
     """
@@ -271,52 +288,63 @@ class Learner(SharesEngine, BaseEstimator):
         check_params(self)
         self._check_options()
         X, y = self._check_samples(X, y, sample_weight)
-        samples, folds, seed, rng = self._prepare(X, y, sample_weight, groups)
+        samples, rng = self._prepare(X, y, sample_weight, groups)
+        target, seed = samples.target, samples.seed
         everything, fold_paths = np.arange(len(samples.rows)), list[Path]()
 
         def learn(rows: Array) -> Matrix:
-            check_variety(samples.target.take(rows))
+            check_variety(target.take(rows))
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", ConvergenceWarning)  # all rows say it once
-                path = self._search(samples, rows, np.random.RandomState(seed), seed, options)
+                path = self._search(samples, rows, np.random.RandomState(seed), options)
             if path.outcome.status in BROKEN_OFF:
                 raise KeyboardInterrupt if path.outcome.status == "interrupted" else Stopped
             fold_paths.append(path)
             if self.verbose:
-                print(f"[{type(self).__name__}] fold {len(fold_paths)} of {len(folds)}")
+                print(f"[{type(self).__name__}] fold {len(fold_paths)} of {len(samples.folds)}")
             return self._matrix(path, samples.X, rows)
 
         with dense_work(len(everything)):
-            options = self._options(samples, folds, seed)
-            path = self._search(samples, everything, rng, seed, options)
-            asked, curve, outcome = self._asked_amount(samples), None, path.outcome
+            options = self._options(samples)
+            path = self._search(samples, everything, rng, options)
+            asked, curve, outcome = self._asked_amount(samples.X), None, path.outcome
             amount = CAUTIOUS if asked is None else asked
             if asked is None and outcome.status not in BROKEN_OFF:
-                judge: dict[str, Any] = {"widths": path.has_width, "mistakes": self._mistakes}
                 try:
                     with warnings.catch_warnings():
                         # A sum with negative weights may be indefinite: machines say so.
                         warnings.filterwarnings("ignore", ".*negative eigenvalues", UserWarning)
                         curve = cross_fit(
-                            learn, samples.target, folds, samples.groups, seed=seed, **judge
+                            *(learn, target, samples.folds, samples.groups),
+                            widths=path.has_width,
+                            mistakes=self._mistakes,
+                            seed=seed,
                         )
                     amount = 0.0 if curve is None else curve.amount
                     if curve is None:
-                        self._warn_too_few(len(everything))
+                        warnings.warn(
+                            f"{type(self).__name__}: expected rows enough to learn from a part of "
+                            f"them and judge on the rest, got {len(everything)}; the kernel it "
+                            "started from is kept. Give more rows, or the amount of learning, "
+                            "keep=1.0 for all of it.",
+                            UserWarning,
+                            stacklevel=3,
+                        )
                 except Stopped:  # which the callback asked for
                     pass
                 except KeyboardInterrupt:
                     outcome = replace(outcome, status="interrupted", advice=QUARTER)
             width = None if asked == 1.0 else 1.0
             if path.has_width and asked != 1.0:
-                rows = subsample(samples.target, everything, ROWS, seed)
+                rows = subsample(target, everything, ROWS, seed)
                 matrix = self._matrix(path, samples.X, everything)
-                Y, w = responses(samples.target), samples.target.w
-                width = float(WIDTH ** choose_width(matrix, amount, rows, Y, w)[0])
+                chosen = choose_width(matrix, amount, rows, responses(target), target.w)
+                width = float(WIDTH ** chosen[0])
             forget_optional(self)
             self.keep_ = amount
             if curve is not None:
-                self.keep_curve_ = curve.curve()
+                numbers = {"amount": curve.amounts, "loss": curve.losses, "error": curve.errors}
+                self.keep_curve_ = numbers
             self.value_ = float(path.value)
             self.n_iter_ = int(path.outcome.n_iter)
             if path.history:
@@ -360,11 +388,11 @@ class Learner(SharesEngine, BaseEstimator):
         """Return rows of the samples to learn from."""
         return take_rows(X, rows)
 
-    def _asked_amount(self, samples: Samples) -> float | None:
+    def _asked_amount(self, X: Any) -> float | None:
         """Return the amount to keep, None where it is cross-fitted."""
         return None if isinstance(self.keep, str) else float(self.keep)
 
-    def _options(self, samples: Samples, folds: Folds, seed: int) -> dict[str, Any]:
+    def _options(self, samples: Samples) -> dict[str, Any]:
         """Return options of `search` that the folds decide."""
         return {}
 
@@ -411,14 +439,13 @@ class Learner(SharesEngine, BaseEstimator):
             return f"{kept}: {reasons.get(self.keep_, 'the search was broken off')}."
         losses = dict(zip(curve["amount"].tolist(), curve["loss"].tolist(), strict=True))
         best = min(losses, key=losses.__getitem__)
-        more = f"at {best:g} it is {losses[best]:.4g}, the best"
-        if self.keep_ == 0.0:
-            why = f"the loss on held-out rows is {losses[0.0]:.4g} without it"
-            within = f"; {more}, but not by more than one standard error" if best else ""
-            return f"{kept}, because it does not pay: {why}{within}."
-        why = f"the loss on held-out rows is {losses[self.keep_]:.4g}, without it {losses[0.0]:.4g}"
-        within = f"; {more}, not by more than one standard error" if best != self.keep_ else ""
-        return f"{kept}: {why}{within}."
+        why = f"the loss on held-out rows is {losses[self.keep_]:.4g}"
+        why += f", without it {losses[0.0]:.4g}" if self.keep_ else ""
+        if best != self.keep_:
+            why += f"; at {best:g} it is {losses[best]:.4g}, better by one standard error at most"
+        elif not self.keep_:
+            why += ", and any more makes it larger"
+        return f"{kept}: {why}."
 
     # ---- how -------------------------------------------------------------------------------------
 
@@ -444,10 +471,8 @@ class Learner(SharesEngine, BaseEstimator):
         """Return who evaluates tiles."""
         return as_engine(self.engine, self.n_jobs, self.memory)
 
-    def _prepare(
-        self, X: Any, y: Any, sample_weight: Any, groups: Any
-    ) -> tuple[Samples, Folds, int, Any]:
-        """Return the rows that count, their folds, a seed for these, and what draws the rest."""
+    def _prepare(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> tuple[Samples, Any]:
+        """Return the rows that count with their folds, and what draws the rest."""
         n = X.n if isinstance(X, Views) else count_samples(X)
         w = normalised_weights(check_weights(sample_weight, n))
         groups, rows, given = check_groups(groups, n), np.flatnonzero(w), X
@@ -462,31 +487,19 @@ class Learner(SharesEngine, BaseEstimator):
             groups = None if groups is None else groups[rows]
         weights = None if sample_weight is None else w[rows]
         target = make_target(y, self.target, task=self.task, sample_weight=weights)
-        samples = Samples(X, target, groups, given, rows)
-        rng = check_random_state(self.random_state)
-        if self._asked_amount(samples) is not None:
-            return samples, [], 0, rng
-        seed = int(rng.randint(2**31 - 1))
-        return samples, make_folds(self.cv, y, target, groups, seed, rows, n), seed, rng
+        rng, folds, seed = check_random_state(self.random_state), [], 0
+        if self._asked_amount(X) is None:
+            seed = int(rng.randint(2**31 - 1))
+            folds = make_folds(self.cv, y, target, groups, seed, rows, n)
+        return Samples(X, target, groups, given, rows, folds, seed), rng
 
-    def _search(
-        self, samples: Samples, rows: Array, rng: Any, seed: int, options: dict[str, Any]
-    ) -> Path:
+    def _search(self, samples: Samples, rows: Array, rng: Any, options: dict[str, Any]) -> Path:
         """Return the path that some of the rows teach."""
         X, target = samples.X, samples.target
-        rows = self._rows_to_search(target, rows, seed)
+        rows = self._rows_to_search(target, rows, samples.seed)
         if len(rows) < len(target.w):
             X, target = self._take(X, rows), target.take(rows)
         return self.search(X, target, rng, **options)
-
-    def _warn_too_few(self, n: int) -> None:
-        warnings.warn(
-            f"{type(self).__name__}: expected rows enough to learn from a part of them and judge "
-            f"on the rest, got {n}; the kernel it started from is kept. Give more rows, or the "
-            "amount of learning, keep=1.0 for all of it.",
-            UserWarning,
-            stacklevel=4,
-        )
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -364,27 +364,23 @@ class BoundObjective:
     def __init__(self, measure: Any, target: Target, C: float = 100.0) -> None:
         objective: Any = copy(get_objective(measure, C))  # it may remember its last solve
         self.objective = objective
-        self.target, self.name = target, str(self.objective.name)
-        self.sign = 1.0 if self.objective.higher_is_better else -1.0
-        self.measured = isinstance(self.objective, Measure)
-        if self.measured:
-            # A number that grows with the kernel has no unit but its own size.
-            self.unit = 1.0 if self.objective.scale_invariant else 0.0
-        else:
-            self._check_weights()
-            unit = getattr(self.objective, "unit", lambda target: 1.0)
-            self.unit = float(unit(target))
-        if hasattr(self.objective, "check"):
-            self.objective.check(target)
-
-    def _check_weights(self) -> None:
-        w = self.target.w
-        if np.any(w != 1.0) and not getattr(self.objective, "takes_weights", False):
+        self.target, self.name = target, str(objective.name)
+        self.sign = 1.0 if objective.higher_is_better else -1.0
+        self.measured = isinstance(objective, Measure)
+        takes_weights = self.measured or getattr(objective, "takes_weights", False)
+        if np.any(target.w != 1.0) and not takes_weights:
             raise ValueError(
                 f"Expected no sample_weight (or ones) for {self.name!r}, whose solve counts every "
-                f"sample once, got weights from {w.min():.3g} to {w.max():.3g}. Use a measure such "
-                'as "cka", or repeat the rows.'
+                f"sample once, got weights from {target.w.min():.3g} to {target.w.max():.3g}. Use "
+                'a measure such as "cka", or repeat the rows.'
             )
+        if self.measured:
+            # A number that grows with the kernel has no unit but its own size.
+            self.unit = 1.0 if objective.scale_invariant else 0.0
+        else:
+            self.unit = float(getattr(objective, "unit", lambda target: 1.0)(target))
+        if hasattr(objective, "check"):
+            objective.check(target)
 
 
 class KernelObjective(BoundObjective):

@@ -10,12 +10,7 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from gramsmith.arguments import abridged, as_numbers
-from gramsmith.learning.objective import (
-    Array,
-    KernelObjective,
-    get_objective,
-    held_out_measure,
-)
+from gramsmith.learning.objective import Array, KernelObjective, get_objective, held_out_measure
 from gramsmith.learning.samples import hold_out
 from gramsmith.learning.start import deviations
 from gramsmith.learning.transform import TransformLearner
@@ -89,9 +84,9 @@ def penalty_path(
     >>> np.flatnonzero(path.weights[path.best])
     array([0, 1])
     """
-    given = None if penalties is None else _check(penalties)
     if not isinstance(learner, TransformLearner | None):
         raise TypeError(f"Expected a TransformLearner, got {abridged(learner)}.")
+    given = np.empty(0) if penalties is None else _checked(penalties)
     base = TransformLearner(measure="cka", random_state=0) if learner is None else clone(learner)
     if base.solver == "outer_product":
         raise ValueError(
@@ -108,25 +103,24 @@ def penalty_path(
     measure = held_out_measure(get_objective(base.measure, base.C))
     watched = KernelObjective(measure, X[held], target.take(held), engine=base._engine())
     free = base.set_params(l1=0.0).fit(X[learn], y[learn])
-    start = _diagonal(free)
-    if given is None:
+    start = free.kernel_.map.S
+    if penalties is None:
         # Around where the price of all weights outweighs the whole measure.
         size = float(start @ deviations(X[learn])) or 1.0  # no weight is left without any price
         given = max(abs(free.value_), 1e-3) / size * 2.0 ** np.arange(-10.0, 2.0)
     rows: list[tuple[Array, float, float]] = []  # weights, value, score
     for penalty in given:
-        interrupted = False
         if not start.any():
             rows.append((start, *rows[-1][1:]) if rows else (start, np.nan, np.nan))
             continue
         step = clone(base).set_params(l1=float(penalty), init=start)
-        for outcome in step._learn(X[learn], y[learn]):
-            interrupted = interrupted or outcome.status == "interrupted"
+        outcomes = step._learn(X[learn], y[learn])
+        for outcome in outcomes:
             if outcome.status not in END_OF_PATH:
                 warn_unless_converged(outcome, "penalty_path")
-        start = _diagonal(step)
+        start = step.kernel_.map.S
         rows.append((start, step.value_, watched.value(step.kernel_) if start.any() else np.nan))
-        if interrupted:
+        if outcomes[0].status == "interrupted":
             break
     weights, values, scores = (np.array(column) for column in zip(*rows, strict=True))
     oriented = watched.sign * scores
@@ -140,7 +134,7 @@ def penalty_path(
     return PenaltyPath(given[: len(scores)], weights, values, scores, int(near[-1]))
 
 
-def _check(penalties: Any) -> Array:
+def _checked(penalties: Any) -> Array:
     numbers = as_numbers(penalties)
     ascending = np.empty(0) if numbers is None else np.sort(np.atleast_1d(numbers), axis=-1)
     fine = ascending.ndim == 1 and len(ascending) and np.isfinite(ascending).all()
@@ -149,7 +143,3 @@ def _check(penalties: Any) -> Array:
             f"Expected penalties >= 0, got {abridged(penalties)}. Use, for example, [0.01]."
         )
     return ascending
-
-
-def _diagonal(learner: TransformLearner) -> Array:
-    return np.array(learner.components_.diagonal(), dtype=np.float64)

@@ -27,10 +27,7 @@ def hold_out(target: Target, fraction: float, rng: Any) -> tuple[Array, Array] |
     if min(counts.min(), (sizes - counts).min()) < (2 if classes else 8):
         return None
     learn, held = train_test_split(
-        rows,
-        test_size=int(counts.sum()),
-        random_state=rng,
-        stratify=codes if classes else None,
+        rows, test_size=int(counts.sum()), random_state=rng, stratify=codes if classes else None
     )
     return np.sort(learn), np.sort(held)
 

@@ -179,9 +179,6 @@ class SpectralAligner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner
     method : {"auto", "eigen", "cholesky"}, default="auto"
         Eigenvectors of the whole matrix, or of a pivoted incomplete Cholesky factor (partial
         Gram-Schmidt), which never needs the n x n matrix; "auto" changes over at 4000 samples.
-    callback : callable, optional
-        Called during sweeps, also in the folds, with a dict of "done" and "total" tiles, or columns
-        of the factor, of which those so far are kept where a true result stops the fit.
     max_rank : int, default=500
         Columns of the Cholesky factor; with as many as samples it gives what "eigen" gives.
     measure : str, Measure or objective, default="kta"
@@ -398,24 +395,20 @@ class SpectralAligner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner
         Eigenvalues below `threshold` of the largest have no say.
         """
         kept = values > max(threshold, ROUNDING) * values[0]
-        closed = np.where(kept, _weights(V, target), 0.0)
+        closed = np.where(kept, inner_products(V, target), 0.0)
         if get_projection(self.measure) == "plain":
             # the alignment of Σ α_n v_n v_n' for α_n = v_n'Tv_n is |α| / |T|
             return closed, float(np.linalg.norm(closed) / target.norm(target.M)), CLOSED
         objective = get_objective(self.measure)
-        rows, features, few = np.arange(len(V)), V[:, kept], False
-        if not isinstance(objective, Measure):
-            few = self._crossing
-            rows = subsample(target, rows, ROWS if few else len(rows), seed)
-        if len(rows) < len(target.w):
-            features, target = features[rows], target.take(rows)
+        few = self._crossing and not isinstance(objective, Measure)
+        rows = subsample(target, np.arange(len(V)), ROWS if few else len(V), seed)
+        features, target = V[np.ix_(rows, kept)], target.take(rows) if few else target
         # of eigenvectors as long as √n, so that shares give a kernel of trace n
         features = np.sqrt(target.n) * features
         evaluate = DirectionsObjective(objective, features, target, engine=self._engine())
         starts = [start / start.sum() for start in (closed[kept], values[kept]) if start.sum() > 0]
         merits = [evaluate.sign * evaluate(start)[0] for start in starts]
-        merits = [merit if np.isfinite(merit) else -np.inf for merit in merits]
-        start = starts[int(np.argmax(merits))]
+        start = starts[int(np.argmax(np.where(np.isfinite(merits), merits, -np.inf)))]
         ascent = climb_shares(evaluate, np.ones(len(start)), [start], few)
         alphas = np.zeros(len(values))
         alphas[kept] = ascent.theta
@@ -497,7 +490,7 @@ def scattered(coef: Array, rows: Array, n: int) -> Array:
     return full
 
 
-def _weights(V: Array, target: Target) -> Array:
+def inner_products(V: Array, target: Target) -> Array:
     """Return v_n' T v_n for the columns of V, not below 0."""
     B = target.wV.T @ V
     return np.asarray(np.maximum(np.einsum("in,ij,jn->n", B, target.M, B), 0.0))

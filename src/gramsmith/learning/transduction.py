@@ -9,17 +9,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from scipy.linalg import eigh
-from sklearn.utils._param_validation import (
-    Interval,
-    StrOptions,
-    validate_parameter_constraints,
-)
+from sklearn.utils._param_validation import Interval, StrOptions, validate_parameter_constraints
 
 from gramsmith.arguments import check_sizes
 from gramsmith.gram import Gram
 from gramsmith.kernels import check_kernel_matrix
 from gramsmith.learning.learner import as_given
-from gramsmith.learning.spectral import ROUNDING, SpectralAligner, check_positive
+from gramsmith.learning.spectral import ROUNDING, SpectralAligner, check_positive, inner_products
 from gramsmith.solvers import solve_nonnegative, warn_unless_converged
 from gramsmith.targets import Target, as_labels, make_target
 
@@ -97,12 +93,9 @@ def transductive_alignment(
     check_sizes("transductive_alignment", given)
     validate_parameter_constraints(CONSTRAINTS, given, caller_name="transductive_alignment")
     K = check_kernel_matrix(K.toarray() if isinstance(K, Gram) else K, psd="ignore")
-    n = len(K)
-    rows = _rows(train, n)
+    n, rows = len(K), _rows(train, len(K))
     labels = as_given(y)  # those of samples that are not for training may be missing
-    if not isinstance(labels, np.ndarray):
-        labels = as_labels(y)
-    labels = np.atleast_1d(labels)
+    labels = np.atleast_1d(labels if isinstance(labels, np.ndarray) else as_labels(y))
     if len(labels) not in (n, len(rows)):
         raise ValueError(
             f"Expected labels of the {len(rows)} training samples or of all {n}, got {len(labels)}."
@@ -121,9 +114,7 @@ def transductive_alignment(
 
 def _align(R: Array, goal: Target, rule: str) -> Array:
     """Return the weights of directions, given by their training rows."""
-    B = goal.V.T @ R
-    a = np.maximum(np.einsum("in,ij,jn->n", B, goal.M, B), 0.0)
-    squares = (R.T @ R) ** 2
+    a, squares = inner_products(R, goal), (R.T @ R) ** 2
     if rule == "diagonal":
         lengths = squares.diagonal()
         return np.asarray(np.divide(a, lengths, out=np.zeros_like(a), where=lengths > ROUNDING))

@@ -88,7 +88,7 @@ class MixturePath(Path):
         """Return the mixture at an amount of learning."""
         u, sigma1, sigma2 = self.at(amount, width)
         narrow = NARROW * self.grid[0] * sigma1 / self.pair.sigma1
-        second: Kernel = Constant(1.0) if np.isinf(sigma2) else Gaussian(sigma2 or narrow)
+        second = gaussian(sigma2 or narrow)
         share, rest = weights(u, self.mixing)
         if share <= 0.0:
             return second
@@ -129,9 +129,6 @@ class TwoGaussianLearner(Learner):
         `gramsmith.learning.Objective`) is optimised over bandwidths and share, from the best
         pairs of a grid of 16, on at most 1000 rows where it needs a solve and the amount is
         cross-fitted.
-    callback : callable, optional
-        Called after every iteration, also in the folds, with a dict of its numbers and the
-        bandwidths "sigma"; a true result stops the fit, and the best mixture so far is kept.
     n_grid : int, default=64
         Bandwidths on which maxima are bracketed, half as many where the amount is cross-fitted.
     tol : float, default=1e-14
@@ -152,8 +149,6 @@ class TwoGaussianLearner(Learner):
         For alignments, whose mixtures all come from one sweep: "u" of shape (a,), "sigma" of shape
         (b,), "value" of shape (a, b), the alignment of every mixture on the grid, beside the first
         bandwidth of the search.
-    history_ : dict of arrays
-        Of the best start, per iteration: "value", "score", "step", "gradient_norm".
 
     References
     ----------
@@ -319,6 +314,7 @@ class Mixtures:
     ) -> Ascent:
         """Climb over moving bandwidths, logarithms within a span; θ becomes both, and the share."""
         count, coordinates = int(moving.sum()), np.append(moving, self.share_is_free)
+        pairs: dict[bytes, Pair] = {}
 
         def parts(theta: Array) -> tuple[Array, float]:
             sigma = start.copy()
@@ -327,6 +323,7 @@ class Mixtures:
 
         def problem(theta: Array) -> tuple[float, float, Array]:
             pair, slopes = self.evaluate(*parts(theta), moving)
+            pairs[theta.tobytes()] = pair
             score, slopes = self.sign * pair.value, self.sign * slopes
             finite = np.isfinite(score) and np.isfinite(slopes).all()
             return (score, pair.value, slopes) if finite else (-np.inf, pair.value, 0.0 * theta)
@@ -342,7 +339,7 @@ class Mixtures:
             tol=tol,
             unit=self.unit,
         )
-        pair, _ = self.evaluate(*parts(ascent.theta), np.zeros(2, dtype=bool))
+        pair = pairs[ascent.theta.tobytes()]
         return replace(ascent, theta=np.array([pair.sigma1, pair.sigma2, pair.u]))
 
 
@@ -404,11 +401,8 @@ class AlignedMixtures(Mixtures):
             # of a'w / √(w'Gw); the derivative of a maximum over u is that at the best u
             inner, square = a[:2] @ w, w @ G[:2, :2] @ w
             by = 2.0 * w[moving] * value * (a[2:] / inner - w @ G[:2, 2:] / square)
-        return self._pair(sigma[0], sigma[1], value, u), by
-
-    def _pair(self, sigma1: Any, sigma2: Any, value: Any, u: Any) -> Pair:
-        first, second = (0.0 if s == self.narrow else float(s) for s in (sigma1, sigma2))
-        return Pair(first, second, float(value), float(u))
+        first, second = (0.0 if s == self.narrow else float(s) for s in sigma)
+        return Pair(first, second, value, u), by
 
     def surface(self, sigma1: float, grid: Array, mixing: str) -> dict[str, Array]:
         """Return the alignment of every mixture with a Gaussian of sigma1 on a grid."""
@@ -431,7 +425,11 @@ class ObjectiveMixtures(Mixtures):
 
     def starts(self, given: Given, grid: Array) -> tuple[list[Array], Pair | None]:
         known = [float(sigma) for sigma in given if sigma is not None]
-        alone = [self._alone(float(sigma), given) for sigma in known or grid]
+        alone = []  # as mixtures with another in which they have the whole share
+        for sigma in known or grid:
+            first, second = (float(s or sigma) for s in given)
+            value = self.objective.value(Gaussian(float(sigma)))
+            alone.append(Pair(first, second, value, float(first == sigma)))
         merits = self._merits(alone)
         best = alone[int(np.argmax(merits))] if merits.max() > -np.inf else None
         if known:
@@ -444,12 +442,6 @@ class ObjectiveMixtures(Mixtures):
         merits = self._merits([self.evaluate(pair, 0.5, still)[0] for pair in pairs])
         order = np.argsort(-merits, kind="stable")
         return [pairs[k] for k in order if np.isfinite(merits[k])], best
-
-    def _alone(self, sigma: float, given: Given) -> Pair:
-        """Return one Gaussian, as a mixture with another in which it has the whole share."""
-        first, second = (float(s or sigma) for s in given)
-        value = self.objective.value(Gaussian(sigma))
-        return Pair(first, second, value, float(first == sigma))
 
     def _merits(self, pairs: list[Pair]) -> Array:
         values = np.array([pair.value for pair in pairs])

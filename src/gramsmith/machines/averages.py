@@ -98,7 +98,7 @@ class AveragedMachines(BaseEstimator):
                 w * np.asarray(getattr(machine, method)(X), dtype=float)
                 for w, machine in zip(self.weights_, self.machines_, strict=True)
             ]
-        for message, category in {(str(one.message), one.category): None for one in caught}:
+        for message, category in {(str(said.message), said.category): None for said in caught}:
             warnings.warn(message, category, stacklevel=3)  # what several machines say is said once
         return np.asarray(sum(parts[1:], parts[0]))
 
@@ -132,11 +132,6 @@ class AveragedClassifier(CalibratedScores, DecisionClassifier, AveragedMachines)
     ----------
     threshold : float, default=0.0
         With two classes, the mean above which the second is predicted.
-
-    Attributes
-    ----------
-    calibration_slope_, calibration_offsets_ : float, array of shape (n_classes,)
-        Of the probabilities; after `calibrate`, which `rank_kernels` calls.
 
     Examples
     --------

@@ -36,13 +36,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 from gramsmith.arguments import abridged, check_params, counted
 from gramsmith.gram import ENGINES, Gram, SharesEngine, as_engine
 from gramsmith.gram.threads import count_workers, dense_work, ordered_map
-from gramsmith.kernels import (
-    Gaussian,
-    Kernel,
-    as_kernel,
-    check_kernel_matrix,
-    default_kernel,
-)
+from gramsmith.kernels import Gaussian, Kernel, as_kernel, check_kernel_matrix, default_kernel
 from gramsmith.kernels.finite import as_stored, checked_data
 from gramsmith.kernels.precomputed import is_precomputed, rests_on_matrix
 from gramsmith.machines.explanation import RowExplanation, explain, outside

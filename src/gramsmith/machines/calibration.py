@@ -70,7 +70,15 @@ def is_calibrated(model: Any) -> bool:
 
 
 class CalibratedScores:
-    """A classifier that has probabilities once its decision values were calibrated."""
+    """A classifier that has probabilities once its decision values were calibrated.
+
+    Attributes
+    ----------
+    calibration_slope_ : float
+        Of the probabilities; after `calibrate`, which `rank_kernels` and `KernelSelector` call.
+    calibration_offsets_ : array of shape (n_classes,)
+        The same.
+    """
 
     _stored: ClassVar[dict[str, str]] = {
         "calibration_slope_": "number?",

@@ -12,11 +12,7 @@ from scipy.linalg.blas import dger
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import StrOptions
 
-from gramsmith.machines.base import (
-    AT_LEAST_ONE,
-    POSITIVE,
-    Training,
-)
+from gramsmith.machines.base import AT_LEAST_ONE, POSITIVE, Training
 from gramsmith.machines.loss import LossProbabilities
 from gramsmith.machines.regularised import RegularisedMachine, best_alpha
 from gramsmith.parameters import with_parameters

@@ -139,8 +139,8 @@ class LabelsClassifier(ClassifierMixin, BaseEstimator):
     @available_if(lambda model: hasattr(model.model_, "columns_outside"))  # type: ignore[untyped-decorator]
     def columns_outside(self, X: Any) -> list[list[str]]:
         """Return for each row the names of the columns that are outside their training range."""
-        found: list[list[str]] = self.model_.columns_outside(X)
-        return found
+        names: list[list[str]] = self.model_.columns_outside(X)
+        return names
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the mean accuracy of the labels y, shape (n, n_labels)."""

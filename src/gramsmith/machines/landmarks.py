@@ -56,6 +56,9 @@ class LandmarkMachine(RegularisedMachine):
     _parameter_constraints: ClassVar[dict[str, Any]] = {"n_landmarks": [AT_LEAST_ONE]}
     _held: ClassVar[str]  # the name of the solver that holds the matrix
     _cg_products: ClassVar[int]  # products of a system up to which "auto" prefers "cg"
+    _goal: ClassVar[Callable[..., Any]]  # of training samples: coded targets, or a loss
+    _fit_held: ClassVar[Callable[..., None]]  # to samples and a goal
+    _fit_landmarks: ClassVar[Callable[..., None]]  # the same, and on from there by products
 
     _told = None  # called with the rows that have been met, over all passes; not kept
 
@@ -63,10 +66,15 @@ class LandmarkMachine(RegularisedMachine):
     solver: str = "auto"
     n_landmarks: int = 500
 
-    def _first_solver(self, train: Training) -> None:
+    def _fit(self, train: Training) -> None:
+        # Weights and regulariser times a number change nothing: all is done with weights of mean
+        # one, so that neither the choice nor a threshold depends on their unit.
+        train = train.of_mean_one()
         self.solver_ = self.solver
         if self.solver == "auto":
             self.solver_ = self._held if train.n <= HELD_ROWS else "nystroem"
+        fit = self._fit_held if self.solver_ == self._held else self._fit_landmarks
+        fit(train, self._goal(train))
 
     def _undecided(self, train: Training) -> bool:
         """Return whether "auto" may still go on from landmarks by products."""

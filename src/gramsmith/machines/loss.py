@@ -11,11 +11,7 @@ import numpy.typing as npt
 from sklearn.utils._param_validation import HasMethods, StrOptions
 from sklearn.utils.metaestimators import available_if
 
-from gramsmith.machines.base import (
-    POSITIVE,
-    ProbabilisticClassifier,
-    Training,
-)
+from gramsmith.machines.base import POSITIVE, ProbabilisticClassifier, Training
 from gramsmith.machines.landmarks import BLOCK_ROWS, LandmarkMachine
 from gramsmith.machines.regularised import best_alpha
 from gramsmith.parameters import with_parameters
@@ -156,12 +152,8 @@ class KernelLossClassifier(LossProbabilities, LandmarkMachine):
     tol: float = 1e-8
     max_iter: int = 100
 
-    def _fit(self, train: Training) -> None:
-        # Weights and regulariser times a number change nothing: from here they have mean one.
-        train = train.of_mean_one()
-        self._first_solver(train)
-        loss = self._loss(len(self.classes_) > 2)
-        (self._fit_dense if self.solver_ == "newton" else self._fit_landmarks)(train, loss)
+    def _goal(self, train: Training) -> Any:
+        return self._loss(len(self.classes_) > 2)
 
     def _targets(self, train: Training, loss: Any) -> list[Array]:
         """Return the targets of one machine, or of one for every class."""
@@ -170,7 +162,7 @@ class KernelLossClassifier(LossProbabilities, LandmarkMachine):
             return [code_targets(train.y, C)]
         return [code_targets((train.y == c).astype(int), 2) for c in range(C)]
 
-    def _fit_dense(self, train: Training, loss: Any) -> None:
+    def _fit_held(self, train: Training, loss: Any) -> None:
         remedy = "Use solver='nystroem' or solver='cg', or a sample of the rows."
         targets = self._targets(train, loss)
         # K, a factor for every class that is fitted together, and two to work with

@@ -67,10 +67,7 @@ class ParzenClassifier(KernelClassifier):
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "weights": [StrOptions({"balanced", "uniform", *DEPRECATED}, deprecated={*DEPRECATED})],
-        "threshold": [
-            StrOptions({"loo", "prior"}),
-            Interval(Real, None, None, closed="neither"),
-        ],
+        "threshold": [StrOptions({"loo", "prior"}), Interval(Real, None, None, closed="neither")],
         "criterion": [StrOptions({"error", "balanced_error", "f1"})],
     }
 
@@ -234,7 +231,7 @@ class CentroidClassifier(PairwiseVotes):
     }
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "ddof": [Interval(Integral, 0, 1, closed="both")],
+        "ddof": [Interval(Integral, 0, 1, closed="both")]
     }
 
     ddof: int = 0

@@ -10,12 +10,7 @@ import numpy.typing as npt
 from sklearn.base import MultiOutputMixin
 from sklearn.utils._param_validation import StrOptions
 
-from gramsmith.machines.base import (
-    NOT_NEGATIVE,
-    KernelClassifier,
-    KernelRegressor,
-    Training,
-)
+from gramsmith.machines.base import NOT_NEGATIVE, KernelClassifier, KernelRegressor, Training
 from gramsmith.machines.calibration import CalibratedScores
 from gramsmith.machines.landmarks import LandmarkMachine, Landmarks
 from gramsmith.machines.regularised import best_alpha
@@ -132,20 +127,13 @@ class KernelRidge(_Fitted, LandmarkMachine):
     tol: float = 1e-6
     max_iter: int = 1000
 
-    def _solve(self, train: Training, Y: Array) -> None:
-        """Choose the regulariser and set the coefficients; Y has shape (n, q)."""
-        self._first_solver(train)
+    def _fit(self, train: Training) -> None:
         self.jitter_, self.n_iter_ = 0.0, 1
-        # Weights and regulariser times a number change nothing: all is done with weights of mean
-        # one, so that neither the choice nor a threshold depends on their unit.
-        train = train.of_mean_one()
-        (self._solve_dense if self.solver_ == "eigen" else self._solve_blocks)(train, Y)
-        self.jitter_ *= train.scale
+        super()._fit(train)
         if train.w is not None and self._weighs_targets:
-            kept = np.searchsorted(train.rows, self.support_)
-            self.support_weights_ = train.scale * train.w[kept]
+            self.support_weights_ = train.w[np.searchsorted(train.rows, self.support_)]
 
-    def _solve_blocks(self, train: Training, Y: Array) -> None:
+    def _fit_landmarks(self, train: Training, Y: Array) -> None:
         undecided = self._undecided(train)
         landmarks = self._landmarks(train, pivoted=self.solver_ == "cg" or undecided)
         path = landmark_path(landmarks.K, landmarks.blocks, Y, train.w, self.fit_intercept)
@@ -169,7 +157,7 @@ class KernelRidge(_Fitted, LandmarkMachine):
         if undecided and len(near):
             self._decide(landmarks, float(near.min()), self.tol)
         if self.solver_ == "nystroem":
-            self.jitter_ = float(path.jitter(alpha))
+            self.jitter_ = train.scale * float(path.jitter(alpha))
             self._keep(train, *path.solve(alpha), landmarks.index)
         else:
             # The residuals are those of the landmarks, not of the machine.
@@ -178,7 +166,7 @@ class KernelRidge(_Fitted, LandmarkMachine):
             alpha = self._solve_cg(train, Y, landmarks, near)
             self._set_alpha(train, alpha, alphas)
 
-    def _solve_dense(self, train: Training, Y: Array) -> None:
+    def _fit_held(self, train: Training, Y: Array) -> None:
         K = self._dense(train, "Use solver='nystroem' or solver='cg'.", copies=4)
         options: dict[str, Any] = {"fit_intercept": self.fit_intercept, "sample_weight": train.w}
         if not self._chooses:
@@ -199,7 +187,7 @@ class KernelRidge(_Fitted, LandmarkMachine):
             return [(slice(None), path.loo_residuals(alphas))]
 
         solution = path.solve(self._choose(train, Y, alphas, residuals, path.minimise))
-        self.jitter_ = solution.jitter
+        self.jitter_ = train.scale * solution.jitter
         self._keep(train, solution.coef, solution.intercept)
 
     def _solve_cg(self, train: Training, Y: Array, landmarks: Landmarks, near: Array) -> float:
@@ -329,10 +317,13 @@ class KernelRidgeRegressor(MultiOutputMixin, KernelRegressor, KernelRidge):
     def _fit(self, train: Training) -> None:
         self.n_outputs_ = 1 if train.y.ndim == 1 else train.y.shape[1]
         self.flat_ = train.y.ndim == 1
-        self._solve(train, train.y.reshape(train.n, -1))
+        super()._fit(train)
         for name in ("loo_residuals_", "estimated_loo_residuals_"):
             if self.flat_ and hasattr(self, name):
                 setattr(self, name, getattr(self, name)[:, 0])
+
+    def _goal(self, train: Training) -> Array:
+        return np.asarray(train.y.reshape(train.n, -1))
 
     def predict(self, X: Any) -> Array:
         F = self._expand(X)
@@ -374,8 +365,6 @@ class KernelRidgeClassifier(CalibratedScores, KernelClassifier, KernelRidge):
     loo_residuals_ : array of shape (n, 1) or (n, n_classes)
         Class codes minus the decision values of the model without the sample, at `alpha_`;
         samples of weight zero are not there. Not with "cg".
-    calibration_slope_, calibration_offsets_ : float, array of shape (n_classes,)
-        Of the probabilities; after `calibrate`.
 
     Examples
     --------
@@ -389,7 +378,6 @@ class KernelRidgeClassifier(CalibratedScores, KernelClassifier, KernelRidge):
     criterion: str = "squared"
     class_weight: Any = None
 
-    def _fit(self, train: Training) -> None:
+    def _goal(self, train: Training) -> Array:
         C = len(self.classes_)
-        Y = 2.0 * train.y[:, None] - 1.0 if C == 2 else 2.0 * np.eye(C)[train.y] - 1.0
-        self._solve(train, Y)
+        return 2.0 * (train.y[:, None] if C == 2 else np.eye(C)[train.y]) - 1.0

@@ -35,7 +35,17 @@ Array = npt.NDArray[Any]
 
 @with_parameters
 class SupportVectorMachine(KernelMachine):
-    """What the two machines share: training on the Gram matrix, and keeping the support."""
+    """What the two machines share: training on the Gram matrix, and keeping the support.
+
+    Parameters
+    ----------
+    C : float, default=1.0
+        Price of a training error, in regression of one beyond epsilon.
+    tol : float, default=1e-3
+        Accuracy of the solver.
+    max_iter : int, default=-1
+        Most iterations of the solver; -1 for no limit.
+    """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "epsilon": [NOT_NEGATIVE],
@@ -85,16 +95,10 @@ class KernelSVC(CalibratedScores, PairwiseVotes, SupportVectorMachine):
 
     Parameters
     ----------
-    C : float, default=1.0
-        Price of a training error.
     class_weight : dict, "balanced" or None
         Factor on C per class.
     threshold : float, default=0.0
         With two classes, the decision value above which the second is predicted.
-    tol : float, default=1e-3
-        Accuracy of the solver.
-    max_iter : int, default=-1
-        Most iterations of the solver; -1 for no limit.
 
     Attributes
     ----------
@@ -102,8 +106,6 @@ class KernelSVC(CalibratedScores, PairwiseVotes, SupportVectorMachine):
         Dual coefficients per pair of classes.
     intercept_ : array of shape (n_pairs,)
         Intercepts per pair of classes.
-    calibration_slope_, calibration_offsets_ : float, array of shape (n_classes,)
-        Of the probabilities; after `calibrate`, which `KernelSelector` calls.
 
     Examples
     --------
@@ -141,22 +143,11 @@ class KernelSVR(KernelRegressor, SupportVectorMachine):
 
     Parameters
     ----------
-    C : float, default=1.0
-        Price of an error beyond epsilon.
     epsilon : float, default=0.1
         Errors up to this are free; in units of y.
     tol : float, default=1e-3
         Accuracy of the solver; in units of the standard deviation of y where that is below 1e-3 or
         above 1e3.
-    max_iter : int, default=-1
-        Most iterations of the solver; -1 for no limit.
-
-    Attributes
-    ----------
-    coefficients_ : array of shape (n_support, 1)
-        Dual coefficients.
-    intercept_ : array of shape (1,)
-        Intercept.
 
     Examples
     --------

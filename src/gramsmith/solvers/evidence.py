@@ -347,15 +347,6 @@ class GaussianModel(Quadratic):
     def posterior(self, active: list[int], alpha: Array, beta: float | None = None) -> Posterior:
         return super().posterior(active, alpha, self.beta if beta is None else beta)
 
-    def _spectrum(self, active: list[int], alpha: Array) -> tuple[Array, Array]:
-        """Return d and z with Φ'WΦ = A^½V d V'A^½ and z = V'A^-½ Φ'Wt on the active columns."""
-        if not active:
-            return np.empty(0), np.empty(0)
-        root = np.sqrt(alpha)
-        E = self.gram(active)[:, active]
-        d, V = np.linalg.eigh(0.5 * (E + E.T) / np.outer(root, root))
-        return np.maximum(d, 0.0), V.T @ (self.projection[active] / root)
-
     def _value(self, beta: float, fit: float, cost: float) -> float:
         left = max(beta * self.tt - fit, 0.0)
         return float(-0.5 * (self.n * np.log(2.0 * np.pi / beta) + cost + left))
@@ -365,7 +356,11 @@ class GaussianModel(Quadratic):
 
     def update_noise(self, post: Posterior) -> Posterior:
         """Maximise the evidence over β, the precisions held; return the posterior there."""
-        d, z = self._spectrum(post.active, post.alpha)
+        # Φ'WΦ = A^½V d V'A^½ and z = V'A^-½ Φ'Wt on the active columns
+        active, root = post.active, np.sqrt(post.alpha)
+        E = self.gram(active)[:, active]
+        d, V = np.linalg.eigh(0.5 * (E + E.T) / np.outer(root, root))
+        d, z = np.maximum(d, 0.0), V.T @ (self.projection[active] / root)
 
         def loss(x: float) -> float:
             beta = float(np.exp(x))

@@ -59,13 +59,7 @@ class LandmarkPath:
         weights = self.vectors @ (self.moment / (self.values + alpha)[:, None])
         return self.root @ weights, self.mean - self.centre @ weights
 
-    def loo_residuals(
-        self,
-        K: Array,
-        Y: Array,
-        alphas: Array,
-        w: Array | None = None,
-    ) -> Array:
+    def loo_residuals(self, K: Array, Y: Array, alphas: Array, w: Array | None = None) -> Array:
         r"""Return y_i - f_{-i}(x_i) of a block of rows for each α, shape (a, rows, q).
 
         A residual over one minus the leverage. Where the leverage is one to working precision that
@@ -98,11 +92,7 @@ class LandmarkPath:
 
 
 def landmark_path(
-    K_mm: Array,
-    blocks: Blocks,
-    Y: Array,
-    w: Array | None = None,
-    fit_intercept: bool = True,
+    K_mm: Array, blocks: Blocks, Y: Array, w: Array | None = None, fit_intercept: bool = True
 ) -> LandmarkPath:
     """Return the ridge path of the features of landmarks with the kernel K_mm.
 

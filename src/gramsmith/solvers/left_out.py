@@ -78,13 +78,7 @@ def left_out_losses(
 
 
 def left_out_loss(
-    Phi: Array,
-    y: Array,
-    loss: Loss,
-    alpha: float,
-    f: Array,
-    w: Array,
-    fit_intercept: bool = True,
+    Phi: Array, y: Array, loss: Loss, alpha: float, f: Array, w: Array, fit_intercept: bool = True
 ) -> float:
     """Return the mean loss of samples under the model without them, f being that of all."""
     g, p = loss.slope(y, f), loss.curvature(y, f)

@@ -147,7 +147,7 @@ class _Curvature:
 
     def __init__(self, Phi: Array, weight: Array, p: Array, alpha: float) -> None:
         self.W = weight[:, None] * np.maximum(p, FLAT * float(p.max(initial=0.0)) or 1.0)
-        self.precondition: Product = LandmarkPreconditioner(
+        self.inverse: Product = LandmarkPreconditioner(
             np.eye(Phi.shape[1]),
             lambda: [(slice(None), Phi)],
             1.0 / self.W[:, 0],
@@ -165,6 +165,10 @@ class _Curvature:
     def on_range(self, V: Array) -> Array:
         """Return the part of V that H sees."""
         return V
+
+    def precondition(self, V: Array) -> Array:
+        """Return (ΦΦ' + αH^-1)^-1 V."""
+        return self.inverse(V)
 
     def border(self) -> tuple[Array, Array]:
         """Return what intercepts add to a step: B_c = M 1_c for the preconditioner M, (C, n, C).
@@ -190,13 +194,10 @@ class _Classes(_Curvature):
         p = np.maximum(p, FLAT)
         self.p = p / p.sum(axis=1, keepdims=True)
         self.W = weight[:, None] * self.p
-        self._factor(weight * np.maximum(0.5 * (1.0 - np.sum(self.p**2, axis=1)), FLAT))
-        self.precondition = self._precondition
-
-    def _factor(self, W: Array) -> None:
-        M = self.Phi.T @ (self.Phi * W[:, None])
-        M[np.diag_indices_from(M)] += self.alpha
-        self.one_class = Definite(M).solve
+        one_class = weight * np.maximum(0.5 * (1.0 - np.sum(self.p**2, axis=1)), FLAT)
+        M = Phi.T @ (Phi * one_class[:, None])
+        M[np.diag_indices_from(M)] += alpha
+        self.inverse = Definite(M).solve
 
     def times(self, V: Array) -> Array:
         return np.asarray(self.W * (V - np.sum(self.p * V, axis=1, keepdims=True)))
@@ -207,12 +208,12 @@ class _Classes(_Curvature):
     def on_range(self, V: Array) -> Array:
         return np.asarray(V - V.mean(axis=1, keepdims=True))
 
-    def _precondition(self, V: Array) -> Array:
+    def precondition(self, V: Array) -> Array:
         """Return (ΦΦ' + αH^-1)^-1 V = (HV - HΦ (Φ'HΦ + αI)^-1 Φ'HV) / α."""
 
         def inner(x: Array) -> Array:
             return np.asarray(self.Phi.T @ self.times(self.Phi @ x) + self.alpha * x)
 
         HV = self.times(V)
-        x, _ = newton_step(inner, self.Phi.T @ HV, self.one_class, FINEST, FINEST)
+        x, _ = newton_step(inner, self.Phi.T @ HV, self.inverse, FINEST, FINEST)
         return np.asarray((HV - self.times(self.Phi @ x)) / self.alpha)

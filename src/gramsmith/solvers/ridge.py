@@ -46,12 +46,7 @@ class RidgePath:
     """
 
     def __init__(
-        self,
-        K: Array,
-        y: Array,
-        *,
-        fit_intercept: bool = True,
-        sample_weight: Array | None = None,
+        self, K: Array, y: Array, *, fit_intercept: bool = True, sample_weight: Array | None = None
     ) -> None:
         K = np.asarray(K, dtype=np.float64)
         root = None if sample_weight is None else np.sqrt(np.asarray(sample_weight, dtype=float))
@@ -230,18 +225,13 @@ def ridge_at(
 
 
 def ridge_solutions(
-    K: Array,
-    Y: Array,
-    alphas: Array,
-    *,
-    sample_weight: Array | None = None,
-    definite: bool = False,
+    K: Array, Y: Array, alphas: Array, *, sample_weight: Array | None = None, definite: bool = False
 ) -> list[RidgeSolution]:
     """Return the solutions of a few regularisers, by factors where that is possible."""
     options: dict[str, Any] = {"sample_weight": sample_weight}
     if definite or is_semidefinite(K):
-        found = (ridge_at(K, Y, float(alpha), definite=True, **options) for alpha in alphas)
-        solutions = [ridge.solution for ridge in found if ridge is not None]
+        solved = (ridge_at(K, Y, float(alpha), definite=True, **options) for alpha in alphas)
+        solutions = [ridge.solution for ridge in solved if ridge is not None]
         if len(solutions) == len(alphas):
             return solutions
     path = RidgePath(K, Y, **options)
