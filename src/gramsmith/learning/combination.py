@@ -326,9 +326,7 @@ class KernelCombination(Learner):
 
         return matrix
 
-    def _set_fitted(
-        self, path: Any, width: float | None, samples: Samples, fold_paths: list[Any]
-    ) -> None:
+    def _set_fitted(self, path: Any, width: float | None, samples: Samples, paths: Any) -> None:
         views = samples.given
         self.weights_, self.alignments_ = path.weights(self.keep_), path.alignments
         self.names_ = list(views.names)

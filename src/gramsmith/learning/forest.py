@@ -198,9 +198,7 @@ class ForestLearner(Learner):
         super()._check_options()
         self._engine()  # trees need none, but no nonsense is let pass
 
-    def _set_fitted(
-        self, path: Any, width: float | None, samples: Samples, fold_paths: list[Any]
-    ) -> None:
+    def _set_fitted(self, path: Any, width: float | None, samples: Samples, paths: Any) -> None:
         self.kernel_ = path.kernel(self.keep_, width)
         self.feature_importances_ = path.importances
 

@@ -149,9 +149,7 @@ class KernelLearner(Learner):
         drawn = rng.standard_normal((int(self.n_starts) - 1, len(theta)))
         return [theta, *(theta + np.where(log, 1.0, size) * step for step in drawn)]
 
-    def _set_fitted(
-        self, path: Any, width: float | None, samples: Samples, fold_paths: list[Any]
-    ) -> None:
+    def _set_fitted(self, path: Any, width: float | None, samples: Samples, paths: Any) -> None:
         self.kernel_ = path.kernel(self.keep_).fixed_to(samples.X)
         self.values_ = path.values
 

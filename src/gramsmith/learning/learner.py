@@ -411,9 +411,7 @@ class Learner(SharesEngine, BaseEstimator):
 
         return matrix
 
-    def _set_fitted(
-        self, path: Path, width: float | None, samples: Samples, fold_paths: list[Any]
-    ) -> None:
+    def _set_fitted(self, path: Any, width: float | None, samples: Samples, paths: Any) -> None:
         """Set the fitted attributes that are not the same for all."""
         self.kernel_ = path.kernel(self.keep_, width)
 

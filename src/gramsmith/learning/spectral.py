@@ -439,9 +439,7 @@ class SpectralAligner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner
 
         return matrix
 
-    def _set_fitted(
-        self, path: Any, width: float | None, samples: Samples, fold_paths: list[Any]
-    ) -> None:
+    def _set_fitted(self, path: Any, width: float | None, samples: Samples, paths: Any) -> None:
         kept = path.kept(self.keep_)
         self.threshold_, self.held_out_ = path.threshold, path.held_out
         self.eigenvalues_, self.alphas_ = path.values[kept], path.weights(self.keep_)[kept]

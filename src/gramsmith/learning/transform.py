@@ -70,7 +70,7 @@ REGRESSIONS = 3  # whose gradients are followed; one and six end within a tenth
 HALF = 0.5  # of what one of them teaches, from where a climb starts: 15.1; none 14.8, all 15.5
 # share of a full map, that of its directions which alone are climbed: 18.1; all of them 19.2
 FEW_DIRECTIONS = 0.95
-NUMBERS = 0.1  # numbers that may be climbed then, per sample: 18.1; a fifth of it 19.2
+NUMBERS = 0.1  # that may be climbed then, per sample: 18.1; a fifth of it 19.2, ten times it 18.0
 # mean squared distance, in units of the kernel, around which widths are tried: 15.1; four times it
 # 20.4, a quarter of it 14.6
 SIZE = 2.0
@@ -392,11 +392,9 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learne
         monitor = self._monitor(self.patience)
         # A centred alignment likes to use a little of every feature.
         spreads = self.l1 == "auto" and self.structure == "diagonal" and bounded
-        spreading = spreads and objective.translation_invariant
+        spreading = spreading_price(len(learn)) * (spreads and objective.translation_invariant)
         l1 = 0.0 if isinstance(self.l1, str) else float(self.l1)
-        penalty = Penalty(
-            l1, float(self.l2), spreading_price(len(learn)) if spreading else 0.0, spread
-        )
+        penalty = Penalty(l1, float(self.l2), spreading, spread)
         free_first = draw is None and not (self.init is not None and penalty.asked)
         on_log = self._crossing and draw is None
         goal: Any = on(objective, learn) if draw is None else None
@@ -516,15 +514,13 @@ class TransformLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learne
         )
         return {} if tried is None else {"rank": ranks[tried.losses.argmin()]}
 
-    def _set_fitted(
-        self, path: Any, width: float | None, samples: Samples, fold_paths: list[Any]
-    ) -> None:
+    def _set_fitted(self, path: Any, width: float | None, samples: Samples, paths: Any) -> None:
         self.kernel_ = path.kernel(self.keep_, width)
         S = self.kernel_.map.S
         self.components_ = np.diag(S) if S.ndim == 1 else np.ascontiguousarray(S.T)
         self.feature_importances_ = _shares(S, path.variance)
-        if fold_paths:
-            each = [_shares(fold.map(self.keep_), path.variance) for fold in fold_paths]
+        if paths:  # of the folds
+            each = [_shares(fold.map(self.keep_), path.variance) for fold in paths]
             self.feature_importances_std_ = np.std(each, axis=0)
 
     def _remarks(self, path: Any, samples: Samples) -> list[Outcome]:

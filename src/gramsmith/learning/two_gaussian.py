@@ -33,7 +33,9 @@ from gramsmith.targets import Target
 Array = npt.NDArray[Any]
 Given = tuple[float | None, float | None]  # bandwidths, None where free
 
-PEAKS = 4  # of the table that are climbed; where the amount is cross-fitted one is enough
+# Of the table that are climbed; where the amount is cross-fitted one is enough: on 20 sets of 24
+# rows with classes by chance one led as high as eight.
+PEAKS = 4
 COARSE = 16  # bandwidths that are tried where every pair needs a sweep or a solve
 TOLERANCE = 1e-6  # of a climb without a closed form, or of which only quarters are judged
 EDGE = 1e-6  # from a share of 0 or 1, where a climb sees a mixture
@@ -232,9 +234,7 @@ class TwoGaussianLearner(Learner):
             typical=float(default_kernel(None, X, target.w).length_scale),
         )
 
-    def _set_fitted(
-        self, path: Any, width: float | None, samples: Samples, fold_paths: list[Any]
-    ) -> None:
+    def _set_fitted(self, path: Any, width: float | None, samples: Samples, paths: Any) -> None:
         self.kernel_ = path.kernel(self.keep_, width)
         u, self.sigma1_, self.sigma2_ = path.at(self.keep_, width)
         self.u_ = weights(u, self.mixing)[0]

@@ -40,7 +40,9 @@ REFRESH = 5
 EXCHANGES = 300
 DENSE = 300  # basis functions up to which one climb starts with all of them: it takes their cube
 ROUNDS = 100  # most rounds of it
-INNER = 8  # most actions on one Laplace approximation
+# Most actions on one Laplace approximation. On 24 sets of two classes one and thirty ended .1 lower
+# in the mean, one after four times as many approximations.
+INNER = 8
 DENSE_ALPHA = 1.0  # their first precision, for targets and functions of unit size
 DENSE_LIMIT = 1e9  # precision beyond which such a function is dropped for good
 # Precisions of basis functions of unit length: beyond these limits a weight is free, or zero.
