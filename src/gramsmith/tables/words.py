@@ -13,34 +13,17 @@ import numpy as np
 TRUTH = {"true": "1", "false": "0"}
 # A missing cell in a column of any kind; a point behind it changes nothing.
 MISSING = frozenset(
-    {
-        *("", "na", "n/a", "n.a", "k.a", "nan", "-nan", "null", "<null>", "none", "?", "<na>"),
-        *("missing", "nat", "(blank)", "\\n", "#n/a", "#na", "#nv", "#n/a n/a"),
-    }
+    "|na|n/a|n.a|k.a|nan|-nan|null|<null>|none|?|<na>|missing|nat|(blank)|\\n|#n/a|#na|#nv"
+    "|#n/a n/a".split("|")
 )
 # The errors of spreadsheets, #VALUE! and #WERT! alike, of columns too narrow, and of C.
 ERROR = re.compile(r"#[A-ZÀ-Þ/0_]+[!?]|#{3,}|Err:\d{3}|-?1\.#\w+")
 # Among numbers and dates also these are missing; elsewhere they may be the name of a category.
 UNKNOWN = frozenset(
-    {
-        *("unknown", "not known", "not available", "not reported", "not applicable", "no data"),
-        *(
-            "undefined",
-            "nil",
-            "(null)",
-            "n.d",
-            "nd",
-            "n/d",
-            "tbd",
-            "tba",
-            "tbc",
-            "unk",
-            "0000-00-00",
-        ),
-        *("unbekannt", "nicht bekannt", "keine angabe", "keine angaben", "keine daten", "n.v"),
-        *("fehlt", "o.a", "inconnu", "non disponible", "non renseigné", "n.c", "nc", "s.d"),
-        *("okänd", "saknas", "uppgift saknas", "ingen uppgift", "i.u"),
-    }
+    "unknown|not known|not available|not reported|not applicable|no data|undefined|nil|(null)|n.d"
+    "|nd|n/d|tbd|tba|tbc|unk|0000-00-00|unbekannt|nicht bekannt|keine angabe|keine angaben"
+    "|keine daten|n.v|fehlt|o.a|inconnu|non disponible|non renseigné|n.c|nc|s.d|okänd|saknas"
+    "|uppgift saknas|ingen uppgift|i.u".split("|")
 )
 
 PLAIN = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
@@ -94,8 +77,6 @@ WRITTEN = re.compile(
 )
 # Dashes and the like that stand for no number, with a currency or without.
 NOTHING = re.compile(rf"(?:{CURRENCY})?\s*(?:[-–—−_]+|[.…:*?/]+)\s*(?:{CURRENCY}|%)?")
-
-
 CLOCK_STYLE = "clock"
 ORDERS = ("iso", "dmy", "mdy")  # of year, month and day
 
@@ -213,14 +194,6 @@ def _form(decimal: str, thousands: str) -> re.Pattern[str]:
     return re.compile(rf"(?:{whole})(?:{d}\d*)?(?:[eE][+-]?\d+)?|{d}\d+(?:[eE][+-]?\d+)?")
 
 
-def number_of(word: str, style: Style) -> float | None:
-    """Return the number that a word stands for, or None if it is none, or one in another unit."""
-    found = written(word) or _with_ending(word, style.unit)
-    if found is None or (found.unit and style.unit and found.unit != style.unit):
-        return None
-    return _value(found, style)
-
-
 def _value(found: Written, style: Style) -> float | None:
     if not _form(style.decimal, style.thousands).fullmatch(found.core):
         return None
@@ -262,7 +235,10 @@ def values_of(words: Iterable[str | None], style: str) -> dict[str | None, float
         elif style in ORDERS:
             value = _seconds(word, style)
         else:
-            value = number_of(TRUTH.get(word.lower(), word), marks)
+            text = TRUTH.get(word.lower(), word)
+            part = written(text) or _with_ending(text, marks.unit)
+            other = part is not None and part.unit and marks.unit and part.unit != marks.unit
+            value = None if part is None or other else _value(part, marks)
         found[word] = float("nan") if value is None and is_unknown(word) else value
     return found
 
