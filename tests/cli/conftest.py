@@ -24,6 +24,16 @@ def command(capsys):
     return run
 
 
+@pytest.fixture(scope="session")
+def finished(tmp_path_factory):
+    """The folder of a run on a table like `table`."""
+    folder = tmp_path_factory.mktemp("finished")
+    (folder / "train.csv").write_text(table_text())
+    options = ["--target", "y", "--output", str(folder / "run")]
+    assert run_command(args=["rank", str(folder / "train.csv"), *options]) == 0
+    return folder / "run"
+
+
 @pytest.fixture
 def table(tmp_path):
     """A csv file with two numeric columns, one of text, and two classes."""

@@ -136,16 +136,16 @@ def test_the_sheet_of_a_workbook(command, tmp_path):
     assert "'data'" in done.err
 
 
-def test_same_seed_same_files(command, table, tmp_path):
-    for name in ("a", "b"):
-        assert command("rank", table, "-t", "y", "-o", tmp_path / name, "--jobs", 1).status == 0
+def test_same_seed_same_files(command, table, tmp_path, finished):
+    folder = tmp_path / "run"
+    assert command("rank", table, "-t", "y", "-o", folder, "--jobs", 1).status == 0
     for name in FILES - {"run.json", "report.html"}:
-        assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes(), name
+        assert (folder / name).read_bytes() == (finished / name).read_bytes(), name
     # at its end the page names the folder, and how long it took
-    pages = [(tmp_path / name / "report.html").read_text() for name in ("a", "b")]
+    pages = [(path / "report.html").read_text() for path in (folder, finished)]
     first, second = (page.partition('aria-labelledby="next"') for page in pages)
     assert first[0] == second[0]
-    assert str(tmp_path / "a" / "model.safetensors") in first[2]
+    assert str(folder / "model.safetensors") in first[2]
 
 
 def test_the_next_steps_of_the_page_work(command, table, tmp_path, monkeypatch):
@@ -299,7 +299,7 @@ def test_an_output_that_cannot_be_written(command, table, tmp_path):
     assert "can be written to" in done.err
 
 
-def test_interrupted_and_resumed(command, table, tmp_path, monkeypatch):
+def test_interrupted_and_resumed(command, table, tmp_path, monkeypatch, finished):
     folder = tmp_path / "run"
     original = selection.rank
     stages = []
@@ -328,9 +328,7 @@ def test_interrupted_and_resumed(command, table, tmp_path, monkeypatch):
     assert done.status == 0, done.err
     assert "finished pieces of work" in done.err
     assert {path.name for path in folder.iterdir()} == FILES
-    fresh = tmp_path / "fresh"
-    assert command("rank", table, "-t", "y", "-o", fresh).status == 0
-    assert (folder / "ranking.json").read_text() == (fresh / "ranking.json").read_text()
+    assert (folder / "ranking.json").read_text() == (finished / "ranking.json").read_text()
 
 
 def test_resuming_spares_a_finished_run(command, table, tmp_path):
@@ -498,13 +496,12 @@ def test_a_large_table_stays_small_in_memory(tmp_path):
     assert all("linear" in families for families in verdicts)
 
 
-def test_on_a_cluster(command, table, tmp_path):
+def test_on_a_cluster(command, table, tmp_path, finished):
     with clusters.workers(2) as client:
         address = client.cluster.scheduler_address
         done = command("rank", table, "-t", "y", "-o", tmp_path / "there", "--dask", address)
         assert done.status == 0, done.err
-    assert command("rank", table, "-t", "y", "-o", tmp_path / "here").status == 0
-    here, there = ((tmp_path / name / "ranking.json").read_text() for name in ("here", "there"))
+    here, there = ((run / "ranking.json").read_text() for run in (finished, tmp_path / "there"))
     assert here == there
 
 
