@@ -142,6 +142,21 @@ def test_a_column_is_the_same_whatever_it_comes_in(case, tmp_path):
         np.testing.assert_array_equal(encoded[-1], encoded[0])
 
 
+@pytest.mark.parametrize(
+    "case",
+    [c for c in CASES if b"\x1b" in c.bytes or "left out" in c.kinds.values()],
+    ids=str,
+)
+def test_what_is_said_of_columns_has_no_escape_sequence(case, tmp_path, capsys):
+    path = tmp_path / case.file
+    path.write_bytes(case.bytes)
+    assert run(args=["rank", str(path), "-t", "y", "--dry-run", *case.args]) == 0
+    said = capsys.readouterr()
+    assert "\x1b" not in said.out + said.err
+    for name, kind in case.kinds.items():
+        assert kind != "left out" or repr(name)[1:-1] in said.err
+
+
 def test_workbooks(tmp_path, shell):
     pytest.importorskip("python_calamine")
     n = 24
