@@ -467,7 +467,7 @@ def test_a_measure_has_no_value_for_the_other_kinds(measure, kind, rng):
     X = rng.normal(size=(24, 3))
     goal = make_target(targets(rng, X)[kind])
     moments = gs.Gram(gs.Gaussian(), X).moments(goal)
-    with pytest.raises(Undefined, match="Expected"):
+    with pytest.raises(Undefined):
         MEASURES[measure].value(moments, goal)
 
 

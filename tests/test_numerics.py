@@ -116,7 +116,7 @@ def test_numerically_constant_kernel_is_zero_with_a_warning():
     from gramsmith.measures.alignment import ConstantKernelWarning
 
     X = np.arange(10.0)[:, None]
-    with pytest.warns(ConstantKernelWarning, match="numerically constant"):
+    with pytest.warns(ConstantKernelWarning):
         assert gs.cka(gs.Gram(gs.Gaussian(1e9), X), np.arange(10) % 2) == 0.0
 
 

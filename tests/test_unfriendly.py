@@ -136,7 +136,7 @@ def test_a_class_of_one_row(measure, sizes, rng):
     spread = measure in ("fsm", "fsm_loo", "csm", "mmd_unbiased")
     few = len(y) < 4 and measure in ("cka_debiased", "hsic_unbiased")
     if spread or few or (measure, sizes) == ("cka_debiased", (1, 23)):
-        with pytest.raises(Undefined, match="Expected"):
+        with pytest.raises(Undefined):
             value(measure, gs.Gaussian(), X, y)
         return
     found = value(measure, gs.Gaussian(), X, y)

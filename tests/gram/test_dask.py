@@ -265,7 +265,7 @@ def test_a_client_closed_in_the_middle(cluster):
 
     with pytest.raises(LostWorkers, match=r"client was closed after \d+ pieces.*resume="):
         kta(client, 3000, progress=progress)
-    with pytest.raises(LostWorkers, match="The Dask client was closed"):
+    with pytest.raises(LostWorkers):
         kta(client)
 
 

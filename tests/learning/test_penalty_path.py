@@ -70,7 +70,7 @@ def test_an_interrupt_ends_the_path(parity):
             raise KeyboardInterrupt
 
     learner = TransformLearner(random_state=0, callback=callback)
-    with pytest.warns(ConvergenceWarning, match="interrupted"):
+    with pytest.warns(ConvergenceWarning):
         path = penalty_path(*parity, learner=learner)
     assert 0 < len(path.penalties) < 12
     assert len(path.values) == len(path.penalties)

@@ -102,7 +102,7 @@ def test_select_from_model(parity):
 def test_early_stopping_is_asked_for(parity):
     X, y = parity
     plain = TransformLearner(structure="full", max_iter=5)
-    with pytest.warns(ConvergenceWarning, match="max_iter"):
+    with pytest.warns(ConvergenceWarning):
         plain.fit(X, y)
     assert "held_out" not in plain.history_
     assert plain.value_ == pytest.approx(gs.cka(plain.kernel_(X), y))  # on all rows
@@ -159,7 +159,7 @@ def test_a_price_that_was_asked_for_is_charged_in_time(parity):
 
 
 def test_without_iterations_left_spreading_is_free(parity):
-    with pytest.warns(ConvergenceWarning, match="max_iter"):
+    with pytest.warns(ConvergenceWarning):
         found = TransformLearner(max_iter=3).fit(*parity)
     assert np.count_nonzero(found.components_) > 2
 

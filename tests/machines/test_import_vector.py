@@ -47,7 +47,7 @@ def test_greedy_choice_is_as_good_as_refitting_every_candidate():
     _, y, K = moons(30)
     _, slow = textbook.import_vectors(K, 2 * y - 1, 0.5, 3)
     machine = gs.ImportVectorClassifier("precomputed", alpha=0.5, max_points=3, tol=1e-9)
-    with pytest.warns(ConvergenceWarning, match="max_points"):
+    with pytest.warns(ConvergenceWarning):
         machine.fit(K, y)
     np.testing.assert_allclose(machine.history_[1:], slow, rtol=0.02)
 
