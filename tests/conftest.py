@@ -89,6 +89,17 @@ def small_tiles(monkeypatch):
     return given
 
 
+@pytest.fixture
+def stored(tmp_path):
+    """A model as a file gives it back: again = stored(model)."""
+
+    def given(model):
+        gs.save_model(model, tmp_path / "stored.safetensors")
+        return gs.load_model(tmp_path / "stored.safetensors")
+
+    return given
+
+
 @pytest.fixture(scope="session")
 def data_dir():
     """The folder of public data sets that GRAMSMITH_DATA names."""

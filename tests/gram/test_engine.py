@@ -269,10 +269,9 @@ def test_every_machine_takes_an_engine(machine):
     assert made._gram(np.eye(3)).engine is made.engine
 
 
-def test_an_engine_is_not_stored_with_a_model(tmp_path):
+def test_an_engine_is_not_stored_with_a_model(stored):
     X, y = samples(60, np.float64)
     model = gs.KernelRidgeClassifier(engine=Serial()).fit(X, y)
-    gs.save_model(model, tmp_path / "model.safetensors")
-    loaded = gs.load_model(tmp_path / "model.safetensors")
+    loaded = stored(model)
     assert loaded.engine is None
     assert (loaded.predict(X) == model.predict(X)).all()

@@ -116,7 +116,7 @@ def test_waves_have_the_frequencies_of_the_kernel(X, kernel):
     np.testing.assert_allclose(K.diagonal(), 1.0, rtol=1e-12)
 
 
-def test_in_scikit_learn_and_in_files(X, tmp_path):
+def test_in_scikit_learn_and_in_files(X, stored):
     y = X[:, 0] > 0
     for kernel in (
         gs.Nystroem(gs.Gaussian(), n_landmarks=20).fixed_to(X),
@@ -124,8 +124,7 @@ def test_in_scikit_learn_and_in_files(X, tmp_path):
     ):
         assert SVC(kernel=clone(kernel)).fit(X, y).score(X, y) > 0.9
         machine = gs.KernelRidgeClassifier(kernel).fit(X, y)
-        gs.save_model(machine, tmp_path / "m.safetensors")
-        again = gs.load_model(tmp_path / "m.safetensors")
+        again = stored(machine)
         np.testing.assert_array_equal(again.decision_function(X), machine.decision_function(X))
 
 

@@ -83,11 +83,10 @@ def test_formula():
     assert str(0.5 * FOREST) == "0.5 * Leaves(2 trees)"
 
 
-def test_a_forged_file_is_refused(tmp_path, rng):
+def test_a_forged_file_is_refused(tmp_path, stored, rng):
     X = rng.normal(size=(20, 3))
     machine = gs.KernelRidgeClassifier(FOREST, alpha=1.0).fit(X, X[:, 0] > 0)
-    gs.save_model(machine, tmp_path / "m")
-    again = gs.load_model(tmp_path / "m")
+    again = stored(machine)
     np.testing.assert_array_equal(again.decision_function(X), machine.decision_function(X))
     machine.kernel_.left = np.zeros_like(machine.kernel_.left)
     gs.save_model(machine, tmp_path / "m")

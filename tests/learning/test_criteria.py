@@ -104,13 +104,12 @@ def test_spectral_weights_are_at_least_those_of_plain_alignment(criterion, parit
 
 @pytest.mark.parametrize("criterion", ["fsm_loo", "hsic", "ridge_loo", "marginal_likelihood"])
 @pytest.mark.parametrize("name", ["two", "sum", "spectral"])
-def test_amounts_of_every_criterion_are_cross_fitted(name, criterion, parity, tmp_path):
+def test_amounts_of_every_criterion_are_cross_fitted(name, criterion, parity, stored):
     X, y = parity
     learner = LEARNERS[name](criterion).set_params(keep="cross_fit", random_state=0)
     quiet(learner, X, y)
     assert learner.keep_ in learner.keep_curve_["amount"]
-    gs.save_model(learner, tmp_path / "learner")
-    again = gs.load_model(tmp_path / "learner")
+    again = stored(learner)
     np.testing.assert_array_equal(again.kernel_(X), learner.kernel_(X))
     assert again.measure == criterion
 

@@ -378,12 +378,11 @@ def test_names_survive_a_diagonal_map(parity):
     assert list(low.get_feature_names_out()) == ["transformlearner0"]
 
 
-def test_importances_spread_over_folds(parity, tmp_path):
+def test_importances_spread_over_folds(parity, stored):
     learner = gs.TransformLearner(random_state=0).fit(*parity)
     assert learner.feature_importances_std_.shape == (4,)
     assert (learner.feature_importances_std_ < 0.3).all()
-    gs.save_model(learner, tmp_path / "learner")
-    found = gs.load_model(tmp_path / "learner")
+    found = stored(learner)
     np.testing.assert_array_equal(found.feature_importances_std_, learner.feature_importances_std_)
     learner.set_params(keep=1.0).fit(*parity)
     assert not hasattr(learner, "feature_importances_std_")

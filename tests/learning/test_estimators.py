@@ -80,11 +80,10 @@ def test_nonsense_is_refused_before_the_work(learner, name, rng):
 
 
 @pytest.mark.parametrize("kind", [gs.KernelLearner, gs.TransformLearner, gs.KernelCombination])
-def test_a_measure_object_is_stored_by_its_name(kind, rng, tmp_path):
+def test_a_measure_object_is_stored_by_its_name(kind, rng, stored):
     X = rng.normal(size=(30, 2))
     learner = kind(measure=MEASURES["kta"]).fit(X, X[:, 0] > 0)
-    gs.save_model(learner, tmp_path / "learner")
-    found = gs.load_model(tmp_path / "learner")
+    found = stored(learner)
     assert found.measure == "kta"
     np.testing.assert_array_equal(found.kernel_(X), learner.kernel_(X))
 

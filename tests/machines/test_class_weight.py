@@ -92,11 +92,10 @@ def test_strings_and_matrices(machine):
 
 
 @machine
-def test_models_keep_their_class_weights(machine, tmp_path):
+def test_models_keep_their_class_weights(machine, stored):
     X, y = points()
     model = machine(class_weight={0: 1.0, 1: 2.5}).fit(X, y)
-    gs.save_model(model, tmp_path / "model.safetensors")
-    again = gs.load_model(tmp_path / "model.safetensors")
+    again = stored(model)
     assert again.class_weight == {0: 1.0, 1: 2.5}
     np.testing.assert_array_equal(decide(again, X), decide(model, X))
 

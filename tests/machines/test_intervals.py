@@ -145,7 +145,7 @@ def test_the_ranking_and_the_selector_have_them():
     assert not hasattr(labels, "predict_interval")
 
 
-def test_the_width_follows_a_scale(tmp_path):
+def test_the_width_follows_a_scale(stored):
     """Half the width is s(x) q with log s an expansion over the support, within limits."""
     model = machine()
     a, b = RNG.normal(size=(60, 1)), np.array([0.3])
@@ -158,8 +158,7 @@ def test_the_width_follows_a_scale(tmp_path):
     low, high = model.predict_interval(new, 0.8).T
     np.testing.assert_allclose(high - low, 2.0 * s * q)
     np.testing.assert_allclose(0.5 * (low + high), model.predict(new))
-    gs.save_model(model, tmp_path / "model.safetensors")
-    again = gs.load_model(tmp_path / "model.safetensors")
+    again = stored(model)
     assert again.predict_interval(new).tobytes() == model.predict_interval(new).tobytes()
     assert not hasattr(model.set_scale(a, b, [[-1.0], [1.0]]), "predict_interval")
     assert not hasattr(model.fit(X, Y), "scale_coefficients_")

@@ -114,7 +114,7 @@ def test_what_is_refused():
     assert not hasattr(model.calibrate_sets(f, Y).fit(X, Y), "predict_set")
 
 
-def test_every_classifier_that_is_handed_over_has_sets(tmp_path):
+def test_every_classifier_that_is_handed_over_has_sets(stored):
     frame = pd.DataFrame(MOONS[0], columns=["a", "b"]).assign(c=list("xy") * 80)
     names = np.array(["no", "yes"])[MOONS[1]]
     kernels = {"linear": "linear", "narrow": gs.Gaussian(0.5), "wide": gs.Gaussian(2.0)}
@@ -137,8 +137,7 @@ def test_every_classifier_that_is_handed_over_has_sets(tmp_path):
         assert found.dtype == bool
         assert found.shape == (160, 2)
         assert found[np.arange(160), MOONS[1]].mean() > 0.75
-        gs.save_model(model, tmp_path / "model.safetensors")
-        again = gs.load_model(tmp_path / "model.safetensors")
+        again = stored(model)
         np.testing.assert_array_equal(again.predict_set(samples, 0.8), found)
         np.testing.assert_array_equal(selector.predict_set(samples, 0.8), found)
     ranking = gs.rank_kernels(frame, names, kernels)  # its choice is made anew

@@ -111,7 +111,7 @@ def test_predictions_that_shoot_far_beyond_the_targets_are_left_out():
 
 
 @pytest.mark.parametrize("y", [TWO, THREE, VALUES], ids=["two", "three", "values"])
-def test_the_model_is_the_mean_of_its_machines_and_files_keep_it(y, tmp_path):
+def test_the_model_is_the_mean_of_its_machines_and_files_keep_it(y, stored):
     ranking = gs.rank_kernels(X, y, KERNELS)
     model = ranking.best_estimator
     assert isinstance(model, AveragedRegressor if y is VALUES else AveragedClassifier)
@@ -123,8 +123,7 @@ def test_the_model_is_the_mean_of_its_machines_and_files_keep_it(y, tmp_path):
     parts = [getattr(machine, method)(X) for machine in model.machines_]
     expected = sum(w * f for w, f in zip(model.weights_, parts, strict=True))
     np.testing.assert_allclose(getattr(model, method)(X), expected, atol=1e-12)
-    gs.save_model(model, tmp_path / "m.safetensors")
-    again = gs.load_model(tmp_path / "m.safetensors")
+    again = stored(model)
     for name in ("predict", "decision_function", "predict_proba", "predict_interval"):
         assert hasattr(again, name) == hasattr(model, name)
         if hasattr(model, name):
@@ -136,7 +135,7 @@ def test_the_model_is_the_mean_of_its_machines_and_files_keep_it(y, tmp_path):
 
 @pytest.mark.parametrize("grouped", [False, True], ids=["rows", "groups"])
 @pytest.mark.parametrize("y", [TWO, THREE, VALUES], ids=["two", "three", "values"])
-def test_many_rows_are_averaged_on_landmarks(y, grouped, tmp_path, sizes):
+def test_many_rows_are_averaged_on_landmarks(y, grouped, stored, sizes):
     sizes(EXACT_ROWS=100, LANDMARKS=60)
     told = []
     ranking = gs.rank_kernels(
@@ -155,8 +154,7 @@ def test_many_rows_are_averaged_on_landmarks(y, grouped, tmp_path, sizes):
     np.testing.assert_allclose(getattr(model, method)(X), expected, atol=1e-12)
     kind = {r["verified"] for r in ranking.records if r["weight"] is not None}
     assert kind == {"cross-validation" if grouped else "leave-one-out"}
-    gs.save_model(model, tmp_path / "m.safetensors")
-    again = gs.load_model(tmp_path / "m.safetensors")
+    again = stored(model)
     last = "predict_interval" if y is VALUES else "predict_proba"
     assert (getattr(again, last)(X) == getattr(model, last)(X)).all()
     # all machines tell how far they are, and none of them that all is done

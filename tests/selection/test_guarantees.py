@@ -57,7 +57,7 @@ def test_each_fold_is_answered_by_the_choice_of_the_others():
         np.testing.assert_array_equal(said[here], best)
 
 
-def test_widths_follow_uneven_noise_and_only_that(tmp_path):
+def test_widths_follow_uneven_noise_and_only_that(stored):
     X, y, _ = uneven(300)
     Z, truth, deviation = uneven(2000, seed=1)
     model = gs.KernelSelector(KERNELS).fit(X, y).best_estimator_
@@ -67,8 +67,7 @@ def test_widths_follow_uneven_noise_and_only_that(tmp_path):
     parts = [held[part].mean() for part in np.array_split(np.argsort(deviation), 3)]
     assert min(parts) > 0.82
     assert max(parts) < 0.97
-    gs.save_model(model, tmp_path / "model.safetensors")
-    again = gs.load_model(tmp_path / "model.safetensors")
+    again = stored(model)
     np.testing.assert_array_equal(again.predict_interval(Z), model.predict_interval(Z))
     X, y, _ = uneven(300, noise=False)
     low, high = gs.KernelSelector(KERNELS).fit(X, y).predict_interval(Z).T

@@ -105,7 +105,7 @@ def test_an_average_is_one_of_the_codes():
     assert selector.n_features_in_ == 3
 
 
-def test_as_an_estimator(tmp_path):
+def test_as_an_estimator(stored):
     w, groups = RNG.integers(0, 3, 120).astype(float), np.repeat(np.arange(40), 3)
     selector = gs.KernelSelector(KERNELS).fit(X, Y, groups=groups, sample_weight=w)
     assert selector.classes_.tolist() == [0, 1, 2]
@@ -115,8 +115,7 @@ def test_as_an_estimator(tmp_path):
     tags = get_tags(selector)
     assert tags.target_tags.multi_output
     assert tags.classifier_tags.multi_label
-    gs.save_model(selector, tmp_path / "s.safetensors")
-    again = gs.load_model(tmp_path / "s.safetensors")
+    again = stored(selector)
     assert again.predict_proba(X).tobytes() == selector.predict_proba(X).tobytes()
     assert again.score(X, Y) == selector.score(X, Y)
     for scoring in ("f1_macro", "roc_auc", "average_precision"):

@@ -124,7 +124,7 @@ def test_one_machine_without_an_average_is_a_ridge_machine_of_all():
     )
 
 
-def test_as_an_estimator_with_weights_and_groups(tmp_path):
+def test_as_an_estimator_with_weights_and_groups(stored):
     w, groups = RNG.integers(0, 3, 90).astype(float), np.repeat(np.arange(30), 3)
     selector = gs.KernelSelector(KERNELS).fit(X, Y, groups=groups, sample_weight=w)
     kept = np.flatnonzero(w > 0)
@@ -140,8 +140,7 @@ def test_as_an_estimator_with_weights_and_groups(tmp_path):
     np.testing.assert_allclose(
         np.average((task.y - np.average(task.y, axis=0, weights=w)) ** 2, axis=0, weights=w), 1.0
     )
-    gs.save_model(selector, tmp_path / "s.safetensors")
-    again = gs.load_model(tmp_path / "s.safetensors")
+    again = stored(selector)
     assert again.predict(X).tobytes() == selector.predict(X).tobytes()
     assert again.predict_interval(X).shape == (90, 3, 2)
     assert not hasattr(selector, "classes_")

@@ -99,7 +99,7 @@ def test_missing_target_is_named(rng):
         gs.KernelSelector().fit(rng.normal(size=(5, 2)), None)
 
 
-def test_probabilities_are_calibrated(rng, tmp_path):
+def test_probabilities_are_calibrated(rng, stored):
     X = rng.normal(size=(400, 2))
     truth = 1.0 / (1.0 + np.exp(-2.0 * X[:, 0]))
     y = np.where(rng.random(400) < truth, "yes", "no")
@@ -107,8 +107,7 @@ def test_probabilities_are_calibrated(rng, tmp_path):
     p = selector.predict_proba(X)
     np.testing.assert_allclose(p.sum(axis=1), 1.0)
     assert np.abs(p[:, 1] - truth).mean() < 0.08
-    gs.save_model(selector.best_estimator_, tmp_path / "m.safetensors")
-    loaded = gs.load_model(tmp_path / "m.safetensors")
+    loaded = stored(selector.best_estimator_)
     assert (loaded.predict_proba(X) == p).all()
     assert not hasattr(gs.KernelSelector(task="regression"), "predict_proba")
 
@@ -163,11 +162,10 @@ def test_values_have_no_decision():
     assert not hasattr(fitted, "predict_proba")
 
 
-def test_a_stored_selector_keeps_the_machine(tmp_path):
+def test_a_stored_selector_keeps_the_machine(stored):
     X, y = parity()
     selector = gs.KernelSelector(FEW, machine=gs.KernelLogisticRegression()).fit(X, y)
-    gs.save_model(selector, tmp_path / "selector.safetensors")
-    loaded = gs.load_model(tmp_path / "selector.safetensors")
+    loaded = stored(selector)
     assert (loaded.predict_proba(X) == selector.predict_proba(X)).all()
     assert isinstance(loaded.machine, gs.KernelLogisticRegression)
 

@@ -84,13 +84,12 @@ def test_each_of_several_views_has_its_own(bits, rng):
     assert model.best_estimator.predict((Z, X)).shape == (90,)
 
 
-def test_what_is_kept_encodes_likewise(bits, tmp_path):
+def test_what_is_kept_encodes_likewise(bits, stored):
     X, y = bits
     frame = FORMS["frame"](X)
     model = gs.rank_kernels(frame, y, ["tanimoto"], cv=3).best_estimator
     expected = model.predict_proba(frame)
-    gs.save_model(model, tmp_path / "model.gramsmith")
-    kept = gs.load_model(tmp_path / "model.gramsmith")
+    kept = stored(model)
     np.testing.assert_allclose(kept.predict_proba(frame), expected, rtol=0, atol=1e-12)
     explained = model.explain_row(frame.iloc[:1])
     K = gs.Tanimoto()(X[:1], X[explained.rows])[0]

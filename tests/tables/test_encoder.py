@@ -233,7 +233,7 @@ def test_what_some_rows_teach_is_what_they_teach_alone(options):
     assert encoder.encode_from(plain_table(X), np.arange(n)) == pytest.approx(encoder.transform(X))
 
 
-def test_sequences_beside_numbers_have_kernels_of_their_own(tmp_path):
+def test_sequences_beside_numbers_have_kernels_of_their_own(stored):
     rng = np.random.default_rng(0)
     sites = ["".join(rng.choice(list("ACGT"), 10)) for _ in range(60)]
     frame = pd.DataFrame({"depth": rng.normal(size=60), "site": sites})
@@ -246,8 +246,7 @@ def test_sequences_beside_numbers_have_kernels_of_their_own(tmp_path):
     model = gs.KernelSVC(kernel, C=10.0).fit(frame, y)
     same = gs.KernelSVC("precomputed", C=10.0).fit(expected, y)
     assert model.decision_function(frame) == pytest.approx(same.decision_function(expected))
-    gs.save_model(model, tmp_path / "m")
-    again = gs.load_model(tmp_path / "m")
+    again = stored(model)
     assert again.predict(frame).tolist() == model.predict(frame).tolist()
     assert cross_val_score(gs.KernelSVC(kernel), frame, y, cv=3).shape == (3,)
 

@@ -111,14 +111,13 @@ def test_learning_stops_at_the_end_of_the_range(rng):
     ],
     ids=["text", "bytes", "odd characters", "tokens", "trees", "sets", "sets of pairs"],
 )
-def test_models_of_strings_are_kept(sites, make, tmp_path):
+def test_models_of_strings_are_kept(sites, make, stored):
     X, y = sites
     X = [make(x) for x in X]
     kernels = {tuple: gs.Subtree(0.5), set: gs.AllSubsets(), frozenset: gs.AllSubsets()}
     kernel = kernels.get(type(X[0]), gs.Spectrum((1, 2), presence=True))
     model = gs.KernelRidgeClassifier(kernel=gs.Normalized(kernel)).fit(X, y)
-    gs.save_model(model, tmp_path / "model.safetensors")
-    again = gs.load_model(tmp_path / "model.safetensors")
+    again = stored(model)
     assert (again.predict(X) == model.predict(X)).all()
     assert again.kernel_.kernel.get_params() == model.kernel_.kernel.get_params()
 
