@@ -86,3 +86,15 @@ def test_weights_count(command, tmp_path, more):
     first, second = ({r["kernel"]: r["cka"] for r in records} for records in found)
     assert first.keys() == second.keys()
     assert all(first[name] != second[name] for name in first)
+
+
+def test_notes_name_no_arguments_of_python(command, tmp_path):
+    rng = np.random.default_rng(0)
+    rows = "".join(
+        f"{x:.3f},{'rare' if k % 20 == 0 else 'common'}\n"
+        for k, x in enumerate(rng.normal(size=80))
+    )
+    (tmp_path / "rare.csv").write_text(f"x,kind\n{rows}")
+    done = command("evaluate", tmp_path / "rare.csv", "-t", "kind")
+    assert "prefer cka to kta" in done.err
+    assert "target=" not in done.err

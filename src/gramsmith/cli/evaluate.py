@@ -39,7 +39,7 @@ def evaluate(
     """
     import numpy as np
 
-    from gramsmith.cli.rank import load
+    from gramsmith.cli.rank import as_options, load
     from gramsmith.evaluation import estimate
     from gramsmith.evaluation import evaluate as measure
     from gramsmith.measures import MEASURES
@@ -96,7 +96,7 @@ def evaluate(
         say(f"{len(order) - len(records)} more kernels: --verbose.", err=False)
     shown = {r["kernel"] for r in records}
     notes = [item.message for item in found.advice if item.kernel is None or item.kernel in shown]
-    say_notes(list(dict.fromkeys([*notes, *remarks])))
+    say_notes([as_options(note) for note in dict.fromkeys([*notes, *remarks])])
 
 
 def _shown(record: dict[str, Any], name: str, best: str | None) -> str:

@@ -45,8 +45,8 @@ READING = (
         type=click.Choice(["impute", "drop-target", "drop", "error"]),
         default="impute",
         show_default=True,
-        help="Missing values: impute them; also leave out rows without a target; leave out every "
-        "row that has one; or stop with an error.",
+        help="What to do with missing values: impute them (drop-target: but leave out rows without "
+        "a target), drop their rows, or stop with an error.",
     ),
     option("--max-rows", type=AT_LEAST_ONE, metavar="N", help="Limit of the rows (5 million)."),
     option("--max-cols", type=AT_LEAST_ONE, metavar="N", help="Limit of the columns (10 000)."),

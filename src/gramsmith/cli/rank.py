@@ -42,7 +42,8 @@ OPTIONS = {
     'task="classification"': "--task classification",
     "max_samples": "--sample",
     "time_budget": "--time-budget",
-    ": see best_other": "",  # which is for Python
+    ": see best_other": "",  # which is for Python, as is the next
+    ' or target="imbalanced"': "",
 }
 PASSED = (
     "scoring",

@@ -43,7 +43,7 @@ def score(
     as_json: bool,
     how: TableOptions,
 ) -> None:
-    """Compare the score of a MODEL on labelled rows with the expected one.
+    """Compare a MODEL's score on labelled rows with the estimate.
 
     Also shown: the score of a constant answer, how often sets of classes and intervals hold the
     truth, recall and precision at some thresholds, and whether the rows are like those of training.

@@ -109,7 +109,7 @@ def with_remarks(table: Evaluation, advice: list[Advice]) -> Evaluation:
     measure = "cka" if "cka" in table.measures else next(iter(table.measures))
     tied = table.ties(measure) if np.isfinite(table.scores(measure)).any() else []
     if len(tied) > 1:
-        others = ", ".join(tied[1:4]) + (", ..." if len(tied) > 4 else "")
+        others = ", ".join(tied[1:4]) + (f" and {len(tied) - 4} more" if len(tied) > 4 else "")
         text = f"By {measure}, {tied[0]} is not clearly better than {others}."
         advice = [*advice, Advice("tie", text, tied[0], measure)]
     return replace(table, advice=tuple(advice))
