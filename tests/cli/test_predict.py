@@ -292,17 +292,13 @@ def test_formulas_in_predictions_are_defused_on_request(command, tmp_path):
     assert answers(command(*args, "--spreadsheet").out) == ["'=1+1", "plain"]
 
 
-def test_ranked_model_predicts(command, table, tmp_path):
-    folder = tmp_path / "run"
-    assert command("rank", table, "-t", "y", "-o", folder).status == 0
+def test_ranked_model_predicts(command, tmp_path, finished):
     new = tmp_path / "new.csv"
     new.write_text(reordered(table_text(20, seed=9), [1, 2, 0]))
-    done = command("predict", folder / "model.safetensors", new)
+    done = command("predict", finished / "model.safetensors", new)
     assert done.status == 0, done.err
     assert set(answers(done.out)) <= {"same", "mixed"}
-    direct = gs.load_model(folder / "model.safetensors")
-    from gramsmith.tables.read import read_table
-
+    direct = gs.load_model(finished / "model.safetensors")
     assert direct.predict(read_table(new).inputs()).tolist() == answers(done.out)
 
 
