@@ -227,7 +227,7 @@ class KernelCombination(Learner):
         if evaluate.measured and not evaluate.unit:
             # it grows with the kernel: the weights themselves are of length 1
             sizes = np.where(sizes > 0, 1.0, 0.0)
-        merits = np.where(np.isfinite(alone) & (sizes > 0), sign * alone, -np.inf)
+        merits = evaluate.merits(np.where(sizes > 0, alone, np.nan))
         member = int(np.argmax(merits))
         ascent = climb_shares(evaluate, sizes, starting_shares(evaluate, sizes, member), few)
         end, value = ascent.theta / np.linalg.norm(ascent.theta), ascent.value

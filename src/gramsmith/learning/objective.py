@@ -382,6 +382,11 @@ class BoundObjective:
         if hasattr(objective, "check"):
             objective.check(target)
 
+    def merits(self, values: Any) -> Array:
+        """Return numbers as higher is better, minus infinity where there is none."""
+        values = np.asarray(values, dtype=float)
+        return np.where(np.isfinite(values), self.sign * values, -np.inf)
+
 
 class KernelObjective(BoundObjective):
     """An objective on samples and their target, as a function of the kernel: what is climbed.

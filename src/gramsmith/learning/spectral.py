@@ -407,8 +407,7 @@ class SpectralAligner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner
         features = np.sqrt(target.n) * features
         evaluate = DirectionsObjective(objective, features, target, engine=self._engine())
         starts = [start / start.sum() for start in (closed[kept], values[kept]) if start.sum() > 0]
-        merits = [evaluate.sign * evaluate(start)[0] for start in starts]
-        start = starts[int(np.argmax(np.where(np.isfinite(merits), merits, -np.inf)))]
+        start = starts[int(np.argmax(evaluate.merits([evaluate(s)[0] for s in starts])))]
         ascent = climb_shares(evaluate, np.ones(len(start)), [start], few)
         alphas = np.zeros(len(values))
         alphas[kept] = ascent.theta

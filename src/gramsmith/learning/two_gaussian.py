@@ -430,7 +430,7 @@ class ObjectiveMixtures(Mixtures):
             first, second = (float(s or sigma) for s in given)
             value = self.objective.value(Gaussian(float(sigma)))
             alone.append(Pair(first, second, value, float(first == sigma)))
-        merits = self._merits(alone)
+        merits = self.objective.merits([pair.value for pair in alone])
         best = alone[int(np.argmax(merits))] if merits.max() > -np.inf else None
         if known:
             others = grid if None in given else grid[:1]
@@ -439,13 +439,10 @@ class ObjectiveMixtures(Mixtures):
             first = grid[int(np.argmax(merits))]
             pairs = [np.array([first, sigma]) for sigma in grid if sigma != first]
         still = np.zeros(2, dtype=bool)
-        merits = self._merits([self.evaluate(pair, 0.5, still)[0] for pair in pairs])
+        values = [self.evaluate(pair, 0.5, still)[0].value for pair in pairs]
+        merits = self.objective.merits(values)
         order = np.argsort(-merits, kind="stable")
         return [pairs[k] for k in order if np.isfinite(merits[k])], best
-
-    def _merits(self, pairs: list[Pair]) -> Array:
-        values = np.array([pair.value for pair in pairs])
-        return np.where(np.isfinite(values), self.sign * values, -np.inf)
 
     def evaluate(self, sigma: Array, u: float, moving: Array) -> tuple[Pair, Array]:
         widths = ("k1__kernel__length_scale", "k2__kernel__length_scale")

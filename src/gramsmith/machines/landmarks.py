@@ -57,7 +57,7 @@ class LandmarkMachine(RegularisedMachine):
     _held: ClassVar[str]  # the name of the solver that holds the matrix
     _cg_products: ClassVar[int]  # products of a system up to which "auto" prefers "cg"
     _goal: ClassVar[Callable[..., Any]]  # of training samples: coded targets, or a loss
-    _fit_held: ClassVar[Callable[..., None]]  # to samples and a goal
+    _fit_held: ClassVar[Callable[..., None]]  # to samples and their goal, K held
     _fit_landmarks: ClassVar[Callable[..., None]]  # the same, and on from there by products
 
     _told = None  # called with the rows that have been met, over all passes; not kept

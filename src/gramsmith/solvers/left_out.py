@@ -22,7 +22,9 @@ from gramsmith.solvers.newton import fit_features
 
 Array = npt.NDArray[Any]
 
-FEATURES = 300  # most features on which regularisers are compared
+# Most features on which regularisers are compared. Of three sets of 800 rows all rows chose the
+# same in five times the time, 100 features in two one half a decade larger.
+FEATURES = 300
 
 
 def features_of(K: Array, most: int = FEATURES) -> Array:
