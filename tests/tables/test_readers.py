@@ -199,3 +199,11 @@ def test_semicolons_within_cells_part_nothing(line, parted, tmp_path):
     path.write_text("\n".join(line.format(a=10 + k, b=50 - k) for k in range(20)))
     table = read_table(path, writing=Writing(header=False))
     assert len(table.columns) == line.count(parted) + 1
+
+
+def test_errors_of_spreadsheets_leave_numbers(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("a,b,y\n" + "1.5,7,p\n#DIV/0!,#WERT!,q\n -,Err:502,p\n2,8,q\n")
+    columns = read_table(path, target="y").columns
+    np.testing.assert_array_equal(columns["a"], [1.5, np.nan, np.nan, 2.0])
+    np.testing.assert_array_equal(columns["b"], [7.0, np.nan, np.nan, 8.0])

@@ -157,9 +157,11 @@ def _typed(column: Any, name: str) -> Array:
     # blanks around the cells, or words such as - that mean a missing one among numbers
     coded = column.dictionary_encode().combine_chunks()
     words = pc.utf8_trim_whitespace(coded.dictionary)
-    odd = words.filter(pc.invert(pc.match_substring_regex(words, r"\d"))).to_pylist()
-    unknown = pc.is_in(words, pa.array([word for word in odd if is_unknown(word)], pa.string()))
-    values = None if pc.all(unknown).as_py() else _cast(pc.if_else(unknown, None, words))
+    begun = pc.match_substring_regex(words, r"^[+-]?\d*[.,]?\d")  # as numbers and dates begin
+    if not pc.any(begun).as_py():
+        return plain(coded, name).values
+    odd = [word for word in words.filter(pc.invert(begun)).to_pylist() if is_unknown(word)]
+    values = _cast(pc.if_else(pc.is_in(words, pa.array(odd, pa.string())), None, words))
     if values is None:
         return plain(coded, name).values
     missing = np.array([np.nan]).astype(values.dtype)
