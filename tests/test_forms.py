@@ -49,22 +49,26 @@ FORMS = {
     "unaligned": lambda A, folder: unaligned(A),
     "float16": lambda A, folder: A.astype(np.float16) if A.dtype.kind == "f" else A,
 }
-form = pytest.mark.parametrize("form", FORMS)
 
 
 @pytest.fixture
-def reshaped(form, tmp_path):
-    """Return a function that gives arrays the form of the test; see that nobody wrote on them."""
-    given = []
+def forms(tmp_path):
+    """Yield functions that give arrays a form, one for each; see that nobody writes on them."""
 
-    def change(A):
-        A = np.asarray(A)
-        changed = FORMS[form](A, tmp_path)
-        given.append((changed, changed.tobytes()))
-        return changed
+    def each():
+        for number, (form, make) in enumerate(FORMS.items()):
+            folder, given = tmp_path / str(number), []
+            folder.mkdir(exist_ok=True)
 
-    yield change
-    assert all(changed.tobytes() == before for changed, before in given), "the input was changed"
+            def change(A, make=make, folder=folder, given=given):
+                changed = make(np.asarray(A), folder)
+                given.append((changed, changed.tobytes()))
+                return changed
+
+            yield change
+            assert all(A.tobytes() == before for A, before in given), f"{form} was changed"
+
+    return each
 
 
 def in_float16(A):
@@ -76,83 +80,85 @@ def assert_same(found, expected):
     np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-12)
 
 
-@form
 @pytest.mark.parametrize("name", KERNELS)
-def test_kernels(name, form, reshaped, rng):
+def test_kernels(name, forms, rng):
     kernel, _ = KERNELS[name]
     X, Z = (in_float16(samples(kernel, rng, n)) for n in (9, 7))
-    assert_same(kernel(reshaped(X)), kernel(X))
-    assert_same(kernel(reshaped(X), reshaped(Z)), kernel(X, Z))
-    assert_same(kernel.diag(reshaped(X)), kernel.diag(X))
+    for reshaped in forms():
+        assert_same(kernel(reshaped(X)), kernel(X))
+        assert_same(kernel(reshaped(X), reshaped(Z)), kernel(X, Z))
+        assert_same(kernel.diag(reshaped(X)), kernel.diag(X))
 
 
-@form
 @pytest.mark.filterwarnings("ignore:KernelPerceptron:sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("machine", MACHINES, ids=lambda machine: machine.__name__)
-def test_machines(machine, form, reshaped):
+def test_machines(machine, forms):
     X, codes = points(24)
     X = in_float16(X)
     y = codes if is_classifier(machine()) else in_float16(codes + 0.25 * X[:, 0])
     plain = fixed(machine, gs.Gaussian(2.0)).fit(X, y)
-    found = fixed(machine, gs.Gaussian(2.0)).fit(reshaped(X), reshaped(y))
-    np.testing.assert_allclose(found.predict(reshaped(X)), plain.predict(X), rtol=1e-7)
-    if hasattr(plain, "decision_function"):
-        values = found.decision_function(reshaped(X))
-        np.testing.assert_allclose(values, plain.decision_function(X), rtol=1e-6, atol=1e-9)
+    for reshaped in forms():
+        found = fixed(machine, gs.Gaussian(2.0)).fit(reshaped(X), reshaped(y))
+        np.testing.assert_allclose(found.predict(reshaped(X)), plain.predict(X), rtol=1e-7)
+        if hasattr(plain, "decision_function"):
+            values = found.decision_function(reshaped(X))
+            np.testing.assert_allclose(values, plain.decision_function(X), rtol=1e-6, atol=1e-9)
 
 
-@form
 @pytest.mark.parametrize("name", KINDS)
-def test_measures(name, form, reshaped, rng):
+def test_measures(name, forms, rng):
     X = in_float16(rng.normal(size=(20, 3)))
     K = in_float16(gs.Gaussian(1.3)(X))
     weights = in_float16(rng.uniform(0.5, 2.0, size=20))
     for kind, y in targets(rng, X).items():
         y = in_float16(y) if y.dtype.kind == "f" else y
         if kind in KINDS[name]:
-            found = measure_value(name, reshaped(K), reshaped(y), sample_weight=reshaped(weights))
-            assert_same(found, measure_value(name, K, y, sample_weight=weights))
+            expected = measure_value(name, K, y, sample_weight=weights)
+            for reshaped in forms():
+                w = reshaped(weights)
+                found = measure_value(name, reshaped(K), reshaped(y), sample_weight=w)
+                assert_same(found, expected)
 
 
-@form
-def test_sweeps(form, reshaped, rng):
+def test_sweeps(forms, rng):
     X = in_float16(rng.normal(size=(60, 3)))
     y = np.where(X[:, 0] > 0, "yes", "no")
     kernels = [gs.Gaussian(1.0), gs.Laplacian(2.0), gs.Linear()]
     plain = gs.evaluate(kernels, X, y)
-    found = gs.evaluate(kernels, reshaped(X), reshaped(y))
-    for key, cell in plain.cells.items():
-        assert_same(found.cells[key].value, cell.value)
+    for reshaped in forms():
+        found = gs.evaluate(kernels, reshaped(X), reshaped(y))
+        for key, cell in plain.cells.items():
+            assert_same(found.cells[key].value, cell.value)
 
 
-@form
 @pytest.mark.parametrize("learner", learners(), ids=lambda learner: type(learner).__name__)
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_learners(learner, form, reshaped):
+def test_learners(learner, forms):
     X, y = points(40)
     X = in_float16(X)
     plain = learner.fit(X, y).kernel_(X)
-    found = learner.fit(reshaped(X), reshaped(y)).kernel_(reshaped(X))
-    np.testing.assert_allclose(found, plain, rtol=1e-6, atol=1e-8)
+    for reshaped in forms():
+        found = learner.fit(reshaped(X), reshaped(y)).kernel_(reshaped(X))
+        np.testing.assert_allclose(found, plain, rtol=1e-6, atol=1e-8)
 
 
-@form
 @pytest.mark.filterwarnings("ignore:.*:UserWarning")
-def test_rankings(form, reshaped, rng):
+def test_rankings(forms, rng):
     X = in_float16(rng.normal(size=(50, 2)))
     y = (X[:, 0] * X[:, 1] > 0).astype(int)
     kernels = [gs.Gaussian(0.7), gs.Linear()]
     plain = gs.KernelSelector(kernels, random_state=0).fit(X, y)
-    found = gs.KernelSelector(kernels, random_state=0).fit(reshaped(X), reshaped(y))
-    assert_same(found.ranking_.estimate.value, plain.ranking_.estimate.value)
-    np.testing.assert_array_equal(found.predict(reshaped(X)), plain.predict(X))
+    for reshaped in forms():
+        found = gs.KernelSelector(kernels, random_state=0).fit(reshaped(X), reshaped(y))
+        assert_same(found.ranking_.estimate.value, plain.ranking_.estimate.value)
+        np.testing.assert_array_equal(found.predict(reshaped(X)), plain.predict(X))
 
 
-@form
 @pytest.mark.parametrize("kernel", [gs.Spectrum(2), gs.Mismatch(3, 1), gs.Subsequence(2)])
-def test_texts(kernel, form, reshaped):
+def test_texts(kernel, forms):
     texts = np.array(strings(8)[0])
-    assert_same(kernel(reshaped(texts)), kernel(texts))
+    for reshaped in forms():
+        assert_same(kernel(reshaped(texts)), kernel(texts))
 
 
 #: name -> a use of a table of numbers x and labels y
