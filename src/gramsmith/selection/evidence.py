@@ -675,7 +675,7 @@ def reading_of(samples: Samples, X: Any, task: Task) -> Reading:
     alarms: list[str] = []
     for column, raw in _raw_columns(samples, X):
         whole = len(raw.values) == task.n
-        raw = raw.at(task.counting) if whole else raw  # a row of no weight is no row
+        raw = raw.at(task.counting) if whole else raw  # rows of weight zero are dropped
         pictures.append(picture_of(column, raw))
         if column.role == "input" and whole:
             labels = task.labels[task.counting].reshape(len(task.counting), -1).T
