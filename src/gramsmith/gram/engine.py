@@ -61,16 +61,18 @@ class Engine:
 
     journal: Journal | None = None  # where finished work is kept, and found by the next run
     embeds_late = False  # whether rows are embedded where bands are computed, never before
+    n_jobs: int | None = None
+    memory: float | None = None
 
     @property
     def workers(self) -> int:
-        """The number of threads for work that is not in bands."""
-        return count_workers(None)
+        """The number of threads in this process, here for work that is not in bands."""
+        return count_workers(self.n_jobs)
 
     @property
     def budget(self) -> int:
-        """Bytes for tiles in work and tiles kept between sweeps, in this process."""
-        return budget_bytes(None)
+        """Bytes for tiles in work, in this process."""
+        return budget_bytes(self.memory)
 
     def run(self, task: Sweep, numbers: Sequence[int]) -> Iterator[Any]:
         """Yield ``task.band(number)`` for the numbers of bands, in their order."""
@@ -120,16 +122,6 @@ class Threads(Engine):
         budget_bytes(self.memory)
         if self.resume is not None:
             object.__setattr__(self, "journal", open_journal(self.resume))
-
-    @property
-    def workers(self) -> int:
-        """The number of threads."""
-        return count_workers(self.n_jobs)
-
-    @property
-    def budget(self) -> int:
-        """The memory in bytes."""
-        return budget_bytes(self.memory)
 
     def run(self, task: Sweep, numbers: Sequence[int]) -> Iterator[Any]:
         """Yield the results of bands in order."""

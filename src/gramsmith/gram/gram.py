@@ -51,8 +51,8 @@ class Gram:
     X : array of shape (n, p), sparse matrix, or sequence of n objects
         With several kernels, a tuple holds one view of the samples per kernel.
     memory : float, optional
-        Budget in MiB for tiles in work and tiles kept between sweeps; default scikit-learn's
-        ``working_memory``. Results do not depend on it.
+        Budget in MiB for tiles in work; default scikit-learn's ``working_memory``. Results do not
+        depend on it.
     n_jobs : int, optional
         Threads; default all cores. Results do not depend on it.
     engine : Engine, distributed.Client or "dask", optional
