@@ -117,6 +117,17 @@ def test_rows_are_sent_again_when_all_workers_die(cluster):
         assert killed
 
 
+def test_what_the_scheduler_has_forgotten_is_sent_again(client):
+    call = module._Call(Dask(client), sum, str)
+    call._send()
+    client.cancel(call.contents, force=True)
+    while not all(future.cancelled() for future in call.contents):
+        time.sleep(0.01)
+    call._look()
+    assert [future.status for future in call.contents] == ["finished"]
+    assert list(call.results([[1, 2], [4]])) == [3, 4]
+
+
 def failing(error, where, times=10**6):
     """A kernel whose tiles fail the first few times, counted in a file."""
     path = str(where)

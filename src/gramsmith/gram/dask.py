@@ -578,8 +578,11 @@ class _Call:
         _check_open(self.client, self.finished)
         self.looked = time.monotonic()
         if not lost:
-            held = self.client.who_has(self.contents)
             has_rows = self.sent_to & self.client.nthreads().keys()
+            try:
+                held = self.client.who_has(self.contents)
+            except _distributed().CancelledError:  # forgotten with the workers that had it
+                held = {}
             lost = not has_rows or not all(held.get(future.key) for future in self.contents)
         if lost and self.sent_again:
             error = _distributed().CancelledError("all workers were lost twice")
