@@ -462,9 +462,7 @@ def _against_model(model: Any, new: Any) -> _Sides:
         parts = [_Part(f"x{j}", "number", own=[j]) for j in range(Z.shape[1])]
         return _Sides(parts, rows, Z, n_old)
     cells = _named_cells(encoder, new)
-    if rows is None:
-        return _Sides(_remembered(encoder, Z, cells, n_old), None, Z, n_old, [WITHOUT_ROWS])
-    return _with_rows(encoder, np.array(rows), Z, cells, n_old)
+    return _encoded_sides(encoder, rows, Z, cells, n_old)
 
 
 WITHOUT_ROWS = (
@@ -502,21 +500,21 @@ def _named_cells(encoder: TableEncoder, new: Any) -> dict[str, Cells]:
     return {str(name): plain(column, name) for name, column in columns.items()}
 
 
-def _with_rows(
-    encoder: TableEncoder, old: Array, new: Array, cells: dict[str, Cells], n_old: int
+def _encoded_sides(
+    encoder: TableEncoder, rows: Any, Z: Array, cells: dict[str, Cells], n_old: int
 ) -> _Sides:
-    """Return the parts of a table that the model has encoded on both sides.
+    """Return the columns that a model has encoded, with its training rows if it keeps them.
 
     Directions of texts are those of the training rows, which lie further out in them than others
     do: they are not compared. Rare categories count as unseen ones, of which training has none.
     """
     sources, names = encoder.sources(), encoder.column_names()
-    new, parts, notes, start = np.array(new), [], [], 0
+    old, new = None if rows is None else np.array(rows), np.array(Z)
+    parts, notes, start = [], [WITHOUT_ROWS] if old is None else [], 0
     for block in encoder.blocks_:
-        width = len(block.parts(names))
-        own = np.arange(start, start + width)
-        start += width
-        if isinstance(block, Texts):
+        own = np.arange(start, start + len(block.parts(names)))
+        start += len(own)
+        if old is not None and isinstance(block, Texts):
             texts = [repr(names[j]) for j in block.columns_]
             if texts:
                 notes.append(
@@ -524,14 +522,28 @@ def _with_rows(
                     f"{', '.join(texts)}. Compare with the training table for that."
                 )
             continue
-        if isinstance(block, Categories):
+        if old is not None and isinstance(block, Categories):
             rare = own[old[:, own].sum(axis=0) < RARE]
             old[:, rare] = new[:, rare] = 0.0
         for i, (j, kind) in enumerate(zip(block.columns_, block.kinds_, strict=True)):
             places = own[sources[own] == j]
-            change = _change_from(block, i, cells[names[j]], old[:, places], new[:, places])
-            parts.append(_Part(names[j], str(kind), change, places.tolist()))
+            before = new[:0, places] if old is None else old[:, places]
+            part = _Part(
+                names[j], str(kind), _change_from(block, i, cells[names[j]], before, new[:, places])
+            )
+            if old is not None:
+                part = replace(part, own=places.tolist())
+            elif isinstance(block, Numbers) and not len(block.levels_[i]):
+                part = replace(part, shift=_shift(new[:, places[0]], n_old))
+            parts.append(part)
     return _Sides(parts, old, new, n_old, notes)
+
+
+def _shift(x: Array, n_old: int) -> tuple[float, float, float]:
+    """Return how far the mean of standardised numbers is from 0, its error, and its freedom."""
+    new, old = float(x.var(ddof=1)) / len(x), 1.0 / n_old
+    freedom = (new + old) ** 2 / (new**2 / (len(x) - 1.0) + old**2 / (n_old - 1.0))
+    return abs(float(x.mean())), float(np.sqrt(new + old)), freedom
 
 
 def _change_from(block: Any, i: int, cells: Cells, old: Array, new: Array) -> str:
@@ -562,24 +574,3 @@ def _unseen(block: Categories, i: int, cells: Cells) -> str:
         return ""
     word, _ = new.most_common(1)[0]
     return f"never seen before: {sum(new.values()) / len(cells.values):.0%}, such as {word!r}"
-
-
-def _remembered(
-    encoder: TableEncoder, Z: Array, cells: dict[str, Cells], n_old: int
-) -> list[_Part]:
-    """Return the columns of which an encoder remembers means, or categories."""
-    names, parts, n = encoder.column_names(), [], len(Z)
-    sources, numbers = encoder.sources(), encoder.numbers_
-    width = len(numbers.parts(names))
-    for block in encoder.blocks_:
-        for i, (j, kind) in enumerate(zip(block.columns_, block.kinds_, strict=True)):
-            change, shift = "", None
-            if isinstance(block, Numbers) and not len(block.levels_[i]):
-                x = Z[:, int(np.flatnonzero(sources[:width] == j)[0])]
-                new, old = float(x.var(ddof=1)) / n, 1.0 / n_old
-                freedom = (new + old) ** 2 / (new**2 / (n - 1.0) + old**2 / (n_old - 1.0))
-                shift = abs(float(x.mean())), float(np.sqrt(new + old)), freedom
-            if isinstance(block, Numbers | Categories):
-                change = _change_from(block, i, cells[names[j]], Z[:0], Z[:0])
-            parts.append(_Part(names[j], str(kind), change, shift=shift))
-    return parts

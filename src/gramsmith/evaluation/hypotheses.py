@@ -16,6 +16,7 @@ import html
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from math import comb
 from typing import Any
 
@@ -320,10 +321,10 @@ def independence_test(
     if n > PAIRED_ROWS:
         size = int(np.sqrt(WORK / (2.0 * n * count * len(sides[0]) * len(sides[1]))))
         landmarks = _drawn(n, min(max(size, 10), LANDMARKS), rng)
-        values, norms = _hsic_of_features(sides, landmarks, orders, count)
+        variables: list[Any] = [_Features(side, landmarks) for side in sides]
     else:
-        landmarks = None
-        values, norms = _hsic(sides, orders, count)
+        landmarks, variables = None, [_Matrices(side) for side in sides]
+    values, norms = _hsic(*variables, orders, n)
     effects = [_ratio(v, s) for v, s in zip(values[0], norms, strict=True)]
     names = [f"{kx}, {ky}" for kx in sides[0].names for ky in sides[1].names]
     return _result("independence", names, values / (n * (n - 3.0)), effects, n, landmarks)
@@ -483,22 +484,26 @@ def _mmd(G: Gram, sides: Array, landmarks: Array | None) -> tuple[Array, float]:
     return np.where(np.isfinite(values), values, -np.inf), float(np.sqrt(max(pooled, 0.0)))
 
 
-def _hsic(sides: list[Views], orders: Iterable[Array], count: int) -> tuple[Array, list[float]]:
-    """Return <UK, UL> of all pairs of kernels for every order of L, and |UK| |UL|."""
-    matrices = [
-        [_u_centred(Gram(side.part(k)).toarray().astype(np.float64)) for k in range(len(side))]
-        for side in sides
-    ]
-    K, L = (np.array(side).reshape(len(side), -1) for side in matrices)
-    n, L = len(matrices[0][0]), np.ascontiguousarray(L.T)
-    values = np.empty((count + 1, len(K) * L.shape[1]))
-    values[0] = (K @ L).ravel()
-    for b, order in enumerate(orders, start=1):
+def _hsic(first: Any, second: Any, orders: Iterable[Array], n: int) -> tuple[Array, list[float]]:
+    """Return <UK, UL> of all pairs of kernels, as given and for every order of L; |UK| |UL|."""
+    values = [first.inner(second, order).ravel() for order in chain([np.arange(n)], orders)]
+    squares = [np.diagonal(side.inner(side, np.arange(n))) for side in (first, second)]
+    norms = np.sqrt(np.maximum(np.outer(*squares), 0.0))
+    return np.array(values), norms.ravel().tolist()
+
+
+class _Matrices:
+    """U-centred kernel matrices of one variable, their entries as rows of numbers."""
+
+    def __init__(self, views: Views) -> None:
+        K = [Gram(views.part(k)).toarray().astype(np.float64) for k in range(len(views))]
+        self.entries = np.column_stack([_u_centred(matrix).ravel() for matrix in K])
+
+    def inner(self, other: _Matrices, order: Array) -> Array:
+        """Return <UK, UL> for all pairs of kernels, the rows of the other side in an order."""
         # all kernels of a pair of samples move together
-        shuffled = L.take((order[:, None] * n + order).ravel(), axis=0)
-        values[b] = (K @ shuffled).ravel()
-    squares = [[float(np.vdot(M, M)) for M in side] for side in matrices]
-    return values, _norms(squares)
+        moved = other.entries.take((order[:, None] * len(order) + order).ravel(), axis=0)
+        return np.asarray(self.entries.T @ moved)
 
 
 def _u_centred(K: Array) -> Array:
@@ -510,7 +515,7 @@ def _u_centred(K: Array) -> Array:
     return without_rounding(centred, float(np.abs(K).max()))
 
 
-class _Side:
+class _Features:
     """Centred features of the kernels of one variable side by side, and |u_i|² of each kernel."""
 
     def __init__(self, views: Views, landmarks: Array) -> None:
@@ -522,10 +527,9 @@ class _Side:
         self.starts = np.cumsum([0, *(U.shape[1] for U in parts[:-1])])
         self.lengths = np.add.reduceat(self.U**2, self.starts, axis=1)
 
-    def inner(self, other: _Side, order: Array | None = None) -> Array:
+    def inner(self, other: _Features, order: Array) -> Array:
         """Return <UK, UL> for all pairs of kernels, the rows of the other side in an order."""
         n, scatter = len(self.U), np.zeros((self.U.shape[1], other.U.shape[1]))
-        order = np.arange(n) if order is None else order
         for start in range(0, n, BLOCK):
             rows = slice(start, start + BLOCK)
             scatter += self.U[rows].T @ other.U[order[rows]]
@@ -536,22 +540,6 @@ class _Side:
         hollow = (1.0 + 2.0 / (n - 2.0)) * (d.T @ e[order])
         totals = np.outer(d.sum(axis=0), e.sum(axis=0)) / ((n - 1.0) * (n - 2.0))
         return np.asarray(squares - hollow + totals)
-
-
-def _hsic_of_features(
-    sides: list[Views], landmarks: Array, orders: Iterable[Array], count: int
-) -> tuple[Array, list[float]]:
-    """Return what `_hsic` does, of U U' and V V' with features of landmarks."""
-    first, second = (_Side(side, landmarks) for side in sides)
-    values = np.empty((count + 1, len(first.starts) * len(second.starts)))
-    values[0] = first.inner(second).ravel()
-    for b, order in enumerate(orders, start=1):
-        values[b] = first.inner(second, order).ravel()
-    return values, _norms([np.diagonal(side.inner(side)) for side in (first, second)])
-
-
-def _norms(squares: list[Any]) -> list[float]:
-    return [float(np.sqrt(max(k * l, 0.0))) for k in squares[0] for l in squares[1]]
 
 
 def _ratio(value: float, unit: float) -> float:
