@@ -91,6 +91,18 @@ def test_landmarks_of_a_kernel_of_few_dimensions_are_the_kernel(rng, sizes):
     assert "landmarks" in str(both()[0])
 
 
+def test_directions_that_are_left_out_are_not_missed(rng, sizes):
+    x = rng.normal(size=400)
+    y = 0.3 * x**2 + rng.normal(size=400)
+    options = {"n_permutations": 60, "random_state": 0}
+    whole = gs.independence_test(x, y, **options)
+    sizes("evaluation.hypotheses", PAIRED_ROWS=20)
+    near = gs.independence_test(x, y, **options)
+    assert near.landmarks == 200
+    assert near.pvalue == whole.pvalue
+    assert near.effect_size == pytest.approx(whole.effect_size, rel=1e-6)
+
+
 def test_pvalues_of_hyppo():
     rng = np.random.default_rng(0)
     X, Y = rng.normal(size=(80, 2)), rng.normal(size=(80, 2)) + np.array([0.35, 0.0])

@@ -53,9 +53,10 @@ PAIRED_ROWS = 1000  # past which dependence is: every shuffle costs n² for each
 LANDMARKS = 200
 COLUMN_WIDTHS = 3  # Gaussians of a column that is one of many: narrow, middle and wide
 COLUMN_LANDMARKS = 50  # of a column: it has few directions
-# Multiplications that all shuffles of a test of independence may take, about half a minute.
-# Landmarks become fewer for it: n (r PAIRED_WIDTHS)² for each shuffle.
+# Multiplications that all shuffles of a test of independence may take, half a minute: landmarks
+# become fewer for it. n (r PAIRED_WIDTHS)² for each shuffle, if every landmark is a direction.
 WORK = 1e12
+SMALL = 1e-6  # share of the largest variance below which a direction of features is left out
 BLOCK = 4096  # rows whose features are held at a time
 
 
@@ -280,7 +281,7 @@ def independence_test(
         Samples of one group stay together, in their order: groups of the same size change places.
     random_state : int or RandomState, optional
         Decides the shuffles and, past 1 000 rows, the landmarks (200, of many rows fewer, so that
-        500 shuffles take about half a minute).
+        500 shuffles take half a minute at most).
 
     Returns
     -------
@@ -519,11 +520,14 @@ class _Features:
     """Centred features of the kernels of one variable side by side, and |u_i|² of each kernel."""
 
     def __init__(self, views: Views, landmarks: Array) -> None:
-        parts = [
-            np.vstack([U for _, U in _features(Gram(views.part(k)), landmarks)])
-            for k in range(len(views))
-        ]
-        self.U = np.hstack([U - U.mean(axis=0) for U in parts])
+        parts = []
+        for k in range(len(views)):
+            U = np.vstack([U for _, U in _features(Gram(views.part(k)), landmarks)])
+            U -= U.mean(axis=0)
+            # a wide kernel of few columns has few directions: 4 of 200 landmarks, not all
+            values, vectors = np.linalg.eigh(U.T @ U)
+            parts.append(U @ vectors[:, values >= SMALL * values[-1]])
+        self.U = np.hstack(parts)
         self.starts = np.cumsum([0, *(U.shape[1] for U in parts[:-1])])
         self.lengths = np.add.reduceat(self.U**2, self.starts, axis=1)
 
