@@ -322,10 +322,12 @@ def independence_test(
     if n > PAIRED_ROWS:
         size = int(np.sqrt(WORK / (2.0 * n * count * len(sides[0]) * len(sides[1]))))
         landmarks = _drawn(n, min(max(size, 10), LANDMARKS), rng)
-        variables: list[Any] = [_Features(side, landmarks) for side in sides]
+        first, second = (_Features(side, landmarks) for side in sides)
+        values, norms = _hsic(first, second, orders, n)
     else:
-        landmarks, variables = None, [_Matrices(side) for side in sides]
-    values, norms = _hsic(*variables, orders, n)
+        landmarks = None
+        one, two = (_Matrices(side) for side in sides)
+        values, norms = _hsic(one, two, orders, n)
     effects = [_ratio(v, s) for v, s in zip(values[0], norms, strict=True)]
     names = [f"{kx}, {ky}" for kx in sides[0].names for ky in sides[1].names]
     return _result("independence", names, values / (n * (n - 3.0)), effects, n, landmarks)
