@@ -49,6 +49,9 @@ def test_the_first_index_of_training_is_that_of_new_rows(tmp_path):
     [
         ("", "expected rows"),
         ("1 1:0.5\n1 x:2\n", "line 2: expected 'index:value'"),
+        ("1 1:0.5\n1 1:\n", "line 2: expected a number, got ''"),
+        ("1 1:0.5\n\n# none\n1 :7\n", "line 4: expected 'index:value'.*got ':7'"),
+        ("1 1:0.5\n1 7\n", "line 2: expected 'index:value'.*got '7'"),
         ("1 1:0.5\n1 2:1 1:2\n", "line 2.*rising"),
         ("1 1:abc\n", "line 1: expected a number, got 'abc'"),
         ("yes 1:1\n", "line 1: expected a number, got 'yes'"),

@@ -60,29 +60,21 @@ def _explain(path: Path, limits: Limits) -> None:
     with open_capped(path, limits) as stream:
         for number, line in enumerate(text_lines(stream, path.name), start=1):
             label, *pairs = line.partition("#")[0].split() or [""]
-            if not label:
-                continue
-            previous = -1
-            for cell in (label, *(part for pair in pairs for part in pair.split(":", 1)[1:])):
-                _float(cell, f"{path.name}, line {number}")
-            for pair in pairs:
-                index, colon, _ = pair.partition(":")
-                if index == "qid":
+            where, previous = f"{path.name}, line {number}", -1
+            parts = [("qid", ":", label or "0"), *(pair.partition(":") for pair in pairs)]
+            for index, colon, cell in parts:
+                try:
+                    float(cell if colon else 0)
+                except ValueError as error:
+                    raise DataError(f"{where}: expected a number, got {short(cell)}.") from error
+                if index == "qid" and colon:
                     continue
-                rising = colon and index.isdigit() and int(index) > previous
-                if not rising or int(index) >= 2**31:
+                if not (colon and index.isdigit() and previous < int(index) < 2**31):
                     raise DataError(
-                        f"{path.name}, line {number}: expected 'index:value' with rising indices, "
-                        f"got {short(pair)}."
+                        f"{where}: expected 'index:value' with rising indices, got "
+                        f"{short(index + colon + cell)}."
                     )
                 previous = int(index)
-
-
-def _float(cell: str, where: str) -> None:
-    try:
-        float(cell)
-    except ValueError as error:
-        raise DataError(f"{where}: expected a number, got {short(cell)}.") from error
 
 
 def read_npz(path: Path, target: str, limits: Limits) -> tuple[Array, Array | None]:

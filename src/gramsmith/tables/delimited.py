@@ -19,7 +19,15 @@ import numpy as np
 
 from gramsmith.tables.convert import Cells, canonical, parted_names, plain
 from gramsmith.tables.decide import ROW_NAMES, TableFacts, nearest
-from gramsmith.tables.streams import Array, DataError, Limits, read_bytes, short, text_lines
+from gramsmith.tables.streams import (
+    Array,
+    DataError,
+    Limits,
+    parsing,
+    read_bytes,
+    short,
+    text_lines,
+)
 from gramsmith.tables.words import CODE, MISSING, Style, is_unknown
 
 DELIMITERS = ",;\t|"
@@ -100,16 +108,15 @@ def read_delimited(
                 raise
             return read(columns, absent, set(), True)
 
-    try:
-        table = read(wanted, SPELLINGS, plainly, False)
-        named = read(verbatim, [""], set(), False) if verbatim else None
-    except (pa.ArrowException, ValueError) as error:
-        _explain(data, delimiter, names, begin, where)
-        if not data[begin:].strip():
-            raise DataError(f"{where}: expected rows below the header, got none.") from error
-        raise DataError(
-            f"{where}: expected a delimited table, got: {short(str(error))}."
-        ) from error
+    with parsing(where, "a delimited table"):
+        try:
+            table = read(wanted, SPELLINGS, plainly, False)
+            named = read(verbatim, [""], set(), False) if verbatim else None
+        except ValueError:  # pyarrow's errors too: we look where it is
+            _explain(data, delimiter, names, begin, where)
+            if data[begin:].strip():
+                raise
+            raise DataError(f"{where}: expected rows below the header, got none.") from None
     if not table.num_rows:
         raise DataError(f"{where}: expected rows below the header, got none.")
     limits.check_shape(table.num_rows, len(names), where)

@@ -37,7 +37,10 @@ def decide_task(y: Array) -> tuple[str, str]:
     >>> decide_task(np.arange(18, 90))
     ('regression', 'the target has 72 different numbers')
     """
-    if y.dtype.kind not in "fiu" and not _all_numbers(y):
+    numeric = y.dtype == object and not any(
+        isinstance(v, bool) or not isinstance(v, (int, float, np.number)) for v in y
+    )
+    if y.dtype.kind not in "fiu" and not numeric:
         return "classification", f"the target has {len(set(y.tolist())):,} classes"
     numbers = np.asarray(y, dtype=np.float64)
     distinct, counts = np.unique(numbers, return_counts=True)
@@ -48,11 +51,6 @@ def decide_task(y: Array) -> tuple[str, str]:
     if few or (counted and counts.min() >= ROWS_PER_CLASS):
         return "classification", f"the target has {len(distinct):,} classes"
     return "regression", f"the target has {len(distinct):,} different numbers"
-
-
-def _all_numbers(y: Array) -> bool:
-    kinds = (int, float, np.number)
-    return y.dtype == object and all(isinstance(v, kinds) and not isinstance(v, bool) for v in y)
 
 
 def alike_classes(classes: Iterable[Any]) -> str | None:
