@@ -170,14 +170,9 @@ def moved(kernel, direction, step):
     return clone(kernel).set_params(**{k: v if v.ndim else float(v) for k, v in new.items()})
 
 
-def check(kernel, n, **choices):
+def check(kernel, n, plans=({},)):
     X, y = problem(kernel, n)
-    goal = make_target(y)
-    G = gs.Gram(kernel, X, n_jobs=1)
-    G._choices = choices
-    moments = G.moments(goal)
-    value, adjoint = get_measure("cka").value_and_adjoint(moments, goal)
-    assert value == pytest.approx(dense(kernel, X, y), rel=1e-9)
+    goal, expected = make_target(y), dense(kernel, X, y)
     rng = np.random.default_rng(0)
     names = list(kernel.parameter_names())
     direction = {name: rng.normal(size=np.shape(kernel.get_params()[name])) for name in names}
@@ -189,19 +184,24 @@ def check(kernel, n, **choices):
         dense(moved(kernel, direction, s * step), X, y) for s in (2.0, 1.0, -1.0, -2.0)
     )
     wanted = (8.0 * (up - down) - (up2 - down2)) / (12.0 * step)
-    for inputs in (True, False):
-        found = G.pullback(adjoint, goal, moments, inputs=inputs)[0].parameters
-        assert set(found) >= set(names)
-        got = sum(float(np.sum(direction[name] * found[name])) for name in names)
-        assert got == pytest.approx(wanted, rel=1e-6, abs=1e-9)
+    for choices in plans:
+        G = gs.Gram(kernel, X, n_jobs=1)
+        G._choices = choices
+        moments = G.moments(goal)
+        value, adjoint = get_measure("cka").value_and_adjoint(moments, goal)
+        assert value == pytest.approx(expected, rel=1e-9), choices
+        for inputs in (True, False):
+            found = G.pullback(adjoint, goal, moments, inputs=inputs)[0].parameters
+            assert set(found) >= set(names)
+            got = sum(float(np.sum(direction[name] * found[name])) for name in names)
+            assert got == pytest.approx(wanted, rel=1e-6, abs=1e-9), choices
 
 
-@pytest.mark.parametrize(("compiled", "features"), list(product((True, False), repeat=2)))
 @pytest.mark.parametrize("name", [*OURS, *OTHERS])
-def test_choices_of_the_plan(name, compiled, features):
-    if compiled and find_spec("numba") is None:
-        pytest.skip("needs numba")
-    check({**OURS, **OTHERS}[name], 300, compiled=compiled, features=features)
+def test_choices_of_the_plan(name):
+    routes = (True, False) if find_spec("numba") else (False,)
+    plans = [{"compiled": c, "features": f} for c, f in product(routes, (True, False))]
+    check({**OURS, **OTHERS}[name], 300, plans)
 
 
 @pytest.mark.parametrize("n", [4000, 4200])
