@@ -107,7 +107,8 @@ def about_target(target: Target, task: str) -> Iterator[Advice]:
 def with_remarks(table: Evaluation, advice: list[Advice]) -> Evaluation:
     """Return the table with remarks, and one more if its best kernels cannot be told apart."""
     measure = "cka" if "cka" in table.measures else next(iter(table.measures))
-    tied = table.ties(measure) if np.isfinite(table.scores(measure)).any() else []
+    several = len(table.kernels) > 1 and np.isfinite(table.scores(measure)).any()
+    tied = table.ties(measure) if several else []
     if len(tied) > 1:
         others = ", ".join(tied[1:4]) + (f" and {len(tied) - 4} more" if len(tied) > 4 else "")
         text = f"By {measure}, {tied[0]} is not clearly better than {others}."
