@@ -10,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 
 from gramsmith.arguments import counted
-from gramsmith.evaluation.errors import FOLDS
 from gramsmith.evaluation.estimate import estimate
 from gramsmith.evaluation.evaluate import evaluate
 from gramsmith.evaluation.result import Advice, Cell, Evaluation
@@ -34,6 +33,7 @@ Array = npt.NDArray[Any]
 
 OF_ONE_OUTPUT = ("fsm",)  # measures that several outputs do not have
 DEFAULT_MEASURES = ("cka", "cka_debiased", "kta", "fsm_loo", "csm", "fsm")
+FOLDS = 5  # of the jackknife of measures: ten would take a thirtieth of the whole choice more
 CODES = ("near-identity", "near-constant")  # remarks on measured kernels that are passed on
 COPIES = 0.1  # share of rows that are copies of others from which it is said,
 COPIED_LEVELS = 20  # if a column has so many different values
