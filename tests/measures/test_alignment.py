@@ -65,3 +65,14 @@ def test_what_is_left_of_a_constant_is_rounding(name, rng):
         assert MEASURES[name].value(moments, goal) == 0.0
     wide = 1.0 + 1e-9 * (noise + np.triu(noise, 1).T)  # which is no rounding
     assert MEASURES[name].value(gs.Gram("precomputed", wide).moments(goal), goal) != 0.0
+
+
+@pytest.mark.parametrize("centered", [False, True])
+def test_alignment_of_two_kernels_of_any_size(centered, rng):
+    X = rng.normal(size=(30, 2))
+    K, L = gs.Gaussian(1.0)(X), gs.Gaussian(3.0)(X)
+    expected = gs.alignment(K, L, centered=centered)
+    for unit in (1e-9, 1e9):
+        for pair in ((unit * K, L), (K, unit * L)):
+            found = gs.alignment(*pair, centered=centered)
+            assert found == pytest.approx(expected, rel=1e-9)
