@@ -110,6 +110,8 @@ def test_sets_on_request(command, model, table):
     inside = [b in item["set"].split("|") for item, b in zip(listed, labels, strict=True)]
     assert np.mean(inside) >= 0.8
     assert {len(item["set"].split("|")) for item in listed} <= {1, 2}
+    listed = json.loads(command("predict", model, table, "--json", "--sets", "0.1").out)
+    assert "" in {item["set"] for item in listed}  # no class is probable enough
     few = command("predict", model, table, "--sets", "0.999")
     assert "Note: In every set" in few.err
     assert command("predict", model, table, "--sets", "1").status == 2

@@ -177,3 +177,16 @@ def test_damaged_files_are_refused():
     with pytest.raises(ValueError, match="parts"):
         model._check_stored()
     assert set(PredictionSets._stored) >= {"set_scores_", "set_codes_"}
+
+
+def test_a_set_of_one_rare_class_is_often_wrong_though_the_class_is_covered():
+    rng = np.random.default_rng(0)
+    true = (rng.uniform(size=4000) < 0.05).astype(int)
+    f = rng.normal(size=4000) + 2.0 * true
+    model = gs.KernelRidgeClassifier(gs.Linear()).fit([[0.0], [1.0]], [0, 1])
+    model.calibrate_sets(f[:2000], true[:2000])
+    model.decision_function = lambda X: X  # the decision values themselves
+    inside, own = model.predict_set(f[2000:]), true[2000:]
+    assert inside[own == 0, 0].mean() > 0.87
+    assert inside[own == 1, 1].mean() > 0.8  # of about 100 rows, three errors below 0.9
+    assert np.mean(own[inside[:, 1] & ~inside[:, 0]] == 1) < 0.5

@@ -5,6 +5,8 @@ import json
 import numpy as np
 import pytest
 from sklearn.metrics import precision_score, recall_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 import gramsmith as gs
 from gramsmith.selection.thresholds import held_out_probabilities, shown_probability
@@ -72,18 +74,44 @@ def test_equal_rows_of_a_group_make_intervals_no_shorter():
     assert row.recall == pytest.approx(recall_score(case, flag, sample_weight=w))
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+def test_recall_is_reached_and_by_no_larger_threshold(weighted):
+    p = np.round(RNG.uniform(0.01, 0.99, 300), 2)  # some rows are equally probable
+    case = RNG.uniform(size=300) < p * 0.6
+    w = RNG.uniform(0.1, 3.0, 300) if weighted else np.ones(300)
+    model = machine(p, case, sample_weight=w)
+    asked = [0.01, 0.3, 0.6, 0.9, 1.0]
+    rows = gs.threshold_table(model, recall=asked).rows
+    assert len(rows) == len(asked)  # each has its row, however few are flagged
+    for least, row in zip(asked, rows, strict=True):
+        above = np.unique(p[p > row.threshold + 1e-12])
+        assert row.recall == pytest.approx(
+            recall_score(case, p >= row.threshold - 1e-12, sample_weight=w)
+        )
+        assert row.recall >= least - 1e-9
+        if len(above):
+            assert recall_score(case, p >= above[0], sample_weight=w) < least
+        [same] = gs.threshold_table(model, shares=max(row.share, 0.1)).rows
+        assert same == row or row.share < 0.1
+    assert rows[-1].threshold == pytest.approx(p[case].min())
+    with pytest.raises(ValueError, match="held-out rows of 'case', got none"):
+        gs.threshold_table(machine(p, np.zeros(300, bool)), of="case", recall=0.5)
+
+
 def test_intervals_hold_what_thresholds_do_to_fresh_rows():
     held = []
     for seed in range(30):
         X, y = draw(250, seed)
         model = gs.KernelSelector({"linear": "linear"}, ensemble=False).fit(X, y)
-        [row] = gs.threshold_table(model, shares=[0.2]).rows
         Z, truth = draw(20_000, 1000 + seed)
-        flag = model.predict_proba(Z)[:, 0] >= row.threshold
-        found, right = np.mean(flag[truth == "case"]), np.mean(truth[flag] == "case")
-        held += [row.recall_low <= found <= row.recall_high]
-        held += [row.precision_low <= right <= row.precision_high]
-    assert np.mean(held) > 0.87  # of 95 % in 60 tries, three errors
+        for asked in ({"shares": 0.2}, {"recall": 0.6}):
+            [row] = gs.threshold_table(model, **asked).rows
+            flag = model.predict_proba(Z)[:, 0] >= row.threshold
+            found, right = np.mean(flag[truth == "case"]), np.mean(truth[flag] == "case")
+            held += [row.recall_low <= found <= row.recall_high]
+            held += [row.precision_low <= right <= row.precision_high]
+    assert np.mean(held[0::4] + held[1::4]) > 0.87  # of 95 % in 60 tries, three errors
+    assert np.mean(held[2::4] + held[3::4]) > 0.87
 
 
 def test_it_is_in_the_ranking_the_report_and_json(tmp_path):
@@ -100,6 +128,9 @@ def test_it_is_in_the_ranking_the_report_and_json(tmp_path):
     assert "<table" in table._repr_html_()
     gs.save_model(ranking.best_estimator, tmp_path / "model.safetensors")
     assert gs.threshold_table(gs.load_model(tmp_path / "model.safetensors")) == table
+    selector = gs.KernelSelector(KERNELS)
+    [row] = gs.threshold_table(make_pipeline(StandardScaler(), selector).fit(X, y), recall=0.6).rows
+    assert row == gs.threshold_table(selector, recall=[0.6]).rows[0]
     other = gs.threshold_table(ranking.best_estimator, of="other")
     assert other.cases == pytest.approx(1.0 - table.cases)
 
@@ -124,6 +155,11 @@ def test_what_is_refused():
         gs.threshold_table(model, shares=[20])
     with pytest.raises(ValueError, match="shares between"):
         gs.threshold_table(model, shares=["many"])
+    for wrong in (0, 60, True, "half", np.nan):
+        with pytest.raises(ValueError, match="recall between"):
+            gs.threshold_table(model, recall=[wrong])
+    with pytest.raises(ValueError, match="shares or recall"):
+        gs.threshold_table(model, shares=0.2, recall=0.6)
     assert gs.threshold_table(model, shares=0.2) == gs.threshold_table(model.ranking_, None, [0.2])
 
 

@@ -45,7 +45,9 @@ NOVEL = 0.99  # novelty from which a row is said to be unlike those of training
     "--sets",
     type=click.FloatRange(0, 1, min_open=True, max_open=True),
     metavar="SHARE",
-    help="Add sets of classes that hold the true one with this probability, such as 0.9.",
+    help="Add sets of classes that hold the true one with this probability in each class, such as "
+    "0.9. Each class has its own limit, so that a set may lack the prediction; an empty set is an "
+    "empty cell.",
 )
 @click.option(
     "--threshold",
@@ -193,7 +195,7 @@ def answers_from(machine: Any, X: Any, threshold: float) -> Any:
 
 
 def named_sets(machine: Any, X: Any, coverage: float) -> list[str]:
-    """Return the classes that each row may have, as one text: empty where it is like none."""
+    """Return the classes that each row may have, as one text: empty if there are none."""
     labels = [str(label) for label in machine.classes_.tolist()]
     inside = machine.predict_set(X, coverage)
     return ["|".join(labels[c] for c in row.nonzero()[0]) for row in inside]

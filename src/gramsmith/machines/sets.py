@@ -38,7 +38,7 @@ class PredictionSets:
     over samples that were left out of training (Mondrian conformal prediction): so the true class
     is in the set with that probability *in each class*, however rare. The probabilities need not be
     right for it, only better ones make smaller sets. A set of several classes says that the
-    model cannot tell them apart, an empty one that the sample is like none of them. j = 0 where a
+    model cannot tell them apart, an empty one that none is probable enough. j = 0 where a
     class has too few samples to promise anything: it is in every set. Weights and groups count as
     in :class:`~gramsmith.machines.intervals.PredictionIntervals`.
 
@@ -105,6 +105,12 @@ class PredictionSets:
     def predict_set(self, X: Any, coverage: float = 0.9, per_class: bool = True) -> Array:
         """Return which classes new samples may have.
 
+        The coverage is the share of the samples *of a class* that have it in their set, not the
+        share of sets that are right: a set that names a rare class alone can be wrong half the
+        time or more, because a tenth of a frequent class (at 0.9) may be more samples than all of
+        the rare one. Before such sets decide, look at their precision on labelled samples: the
+        share that is of this class.
+
         Parameters
         ----------
         X : array of shape (n, p), sequence of n objects, or kernel block of shape (n, n_fit)
@@ -118,7 +124,8 @@ class PredictionSets:
         Returns
         -------
         array of bool of shape (n, n_classes)
-            In the order of `classes_`. A row may have several classes, or none.
+            In the order of `classes_`. A row may have several classes, or none, and may lack the
+            class that `predict` returns.
 
         Warns
         -----

@@ -308,7 +308,8 @@ class KernelSelector(SharesEngine, ClassifierMixin, BaseEstimator):
     def predict_set(self, X: Any, coverage: float = 0.9, per_class: bool = True) -> Array:
         """Return which classes new samples may have, with a probability that holds.
 
-        See :class:`~gramsmith.machines.sets.PredictionSets`.
+        A set of one rare class can be wrong half the time or more: the coverage is among samples of
+        a class, not among sets. See :class:`~gramsmith.machines.sets.PredictionSets`.
 
         Parameters
         ----------

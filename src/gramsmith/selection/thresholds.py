@@ -20,7 +20,7 @@ from gramsmith.selection.scores import positive_class
 Array = npt.NDArray[Any]
 
 SHARES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5)  # of the rows that are flagged
-LEAST = 10  # rows, or groups, that are flagged: of fewer nothing can be said
+LEAST = 10  # rows, or groups, that a share flags: of fewer nothing can be said
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class ThresholdTable:
     count : int
         The number of held-out rows.
     rows : list of Flagged
-        One for each share of rows that are flagged.
+        One for each share of rows that are flagged, or for each recall.
 
     Examples
     --------
@@ -113,9 +113,13 @@ def _with_interval(share: float, low: float, high: float) -> str:
 
 
 def threshold_table(
-    model: Any, of: Any = None, shares: Sequence[float] | None = None
+    model: Any,
+    of: Any = None,
+    shares: float | Sequence[float] | None = None,
+    *,
+    recall: float | Sequence[float] | None = None,
 ) -> ThresholdTable:
-    """Return recall and precision at thresholds of a probability, by the share of flagged rows.
+    """Return recall and precision at thresholds of a probability, by flagged rows or by recall.
 
     They come from held-out rows, with Wilson's intervals of 95 % for the effective number of
     independent rows, which is estimated from the scatter between rows or groups. Weights count. To
@@ -124,12 +128,17 @@ def threshold_table(
 
     Parameters
     ----------
-    model : KernelSelector, or what rank_kernels returns, or its best_estimator
-        A classifier of two classes with calibrated probabilities.
+    model : KernelSelector, what rank_kernels returns, or its best_estimator
+        Fitted for two classes, with calibrated probabilities. A model that `load_model` returns,
+        and a pipeline that ends in one of these, are taken too.
     of : label, optional
         The class whose rows are the cases; default 1, yes or true, else the rarer.
-    shares : sequence of float, optional
-        Shares of rows to flag, from the highest probability down; default 1 % to 50 %.
+    shares : float or sequence of float, optional
+        Shares of rows to flag, from the highest probability down; default 1, 2, 5, 10, 20, 30 and
+        50 %. Shares of fewer than ten rows (or groups) and repeated thresholds are left out.
+    recall : float or sequence of float, optional
+        In place of shares: shares of the cases to find, above 0 and up to 1. Each has a row, at the
+        largest threshold from which on at least this share of the held-out cases is flagged.
 
     Returns
     -------
@@ -147,7 +156,15 @@ def threshold_table(
     'buys'
     >>> bool(table.rows[0].precision > 2 * table.cases)
     True
+
+    The threshold at which 60 % of the buyers are found:
+
+    >>> [row] = gs.threshold_table(gs.KernelSelector().fit(X, y), recall=0.6).rows
+    >>> 0.6 <= row.recall < 0.65
+    True
     """
+    if shares is not None and recall is not None:
+        raise ValueError("Expected shares or recall, got both. Leave one out.")
     machine = calibrated_machine(model)
     if not can_flag(model):
         raise ValueError(
@@ -163,15 +180,19 @@ def threshold_table(
     c = positive_class(classes, total) if of is None else classes.index(of)
     p, case = (p if c else 1.0 - p), codes == c
     order = np.argsort(-p, kind="stable")
-    reached = np.cumsum(w[order]) / w.sum()
+    what, asked = ("shares", shares) if recall is None else ("recall", recall)
+    counted = w if recall is None else w * case
+    if not counted.any():
+        raise ValueError(f"Expected held-out rows of {classes[c]!r}, got none.")
+    reached = np.cumsum(counted[order]) / counted.sum()
     rows: list[Flagged] = []
-    for share in SHARES if shares is None else np.ravel(shares).tolist():
-        if not is_number(share) or not 0.0 < share < 1.0:
-            raise ValueError(f"Expected shares between 0 and 1, got {abridged(share)}. Use 0.2.")
+    for share in SHARES if asked is None else np.ravel(asked).tolist():
+        if not is_number(share) or not 0.0 < share <= 1.0:
+            raise ValueError(f"Expected {what} between 0 and 1, got {abridged(share)}. Use 0.2.")
         threshold = p[order[int(np.argmax(reached >= share - 1e-9))]]
         flag = p >= threshold
-        count = len(np.unique(groups[flag]))
-        if count < LEAST or any(row.threshold == threshold for row in rows):
+        few = len(np.unique(groups[flag])) < LEAST
+        if recall is None and (few or any(row.threshold == threshold for row in rows)):
             continue
         found, right = (
             share_with_interval(flag[part] if part is case else case[part], w[part], groups[part])
