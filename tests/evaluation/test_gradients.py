@@ -6,6 +6,7 @@ from sklearn.base import clone
 
 import gramsmith as gs
 from gramsmith.kernels import Kernel
+from gramsmith.measures.alignment import ConstantKernelWarning
 
 S = np.array([[1.0, 0.2], [0.3, 0.5]])
 KERNEL = 2.0 * gs.Gaussian(np.array([0.8, 1.5])) + gs.Gaussian(1.0) @ gs.LinearMap(S)
@@ -126,6 +127,35 @@ class NoPullback(Quadratic):
     tile_vjp = Kernel.tile_vjp
 
 
+class Weighted(Kernel):
+    """exp(-Σ w²(x - z)²) with one weight per column, which may be nought."""
+
+    free = ("w",)
+
+    def __init__(self, w):
+        self.w = w
+
+    def tile(self, a, b, out=None):
+        return np.exp(-np.sum(((a[:, None] - b) * self.w) ** 2, axis=2))
+
+    def diagonal(self, a):
+        return np.ones(len(a))
+
+    def tile_vjp(self, a, b, W, K=None, wants=None):
+        squares = (a[:, None] - b) ** 2
+        slope = -2.0 * np.asarray(self.w) * np.einsum("ij,ijk->k", W * self.tile(a, b), squares)
+        return None, None, {"w": slope}
+
+    def diagonal_vjp(self, a, w):
+        return None, {}
+
+
+class Summed(Weighted):
+    def tile_vjp(self, *args, **options):
+        named = super().tile_vjp(*args, **options)[2]
+        return None, None, {"w": named["w"].sum()}
+
+
 @pytest.fixture
 def ring(rng):
     X = rng.normal(size=(20, 2))
@@ -158,6 +188,23 @@ def test_derivatives_are_by_the_parameters_declared(kind, words, wrapped, ring):
         if wrapped or kind is not Undeclared:  # which has nothing to learn
             with pytest.raises(ValueError, match=words):
                 gs.KernelLearner(kernel, measure, keep=1.0).fit(X, y)
+
+
+def test_derivatives_have_the_shape_of_their_parameters(ring):
+    X, y = ring
+    w = np.array([0.7, 1.2])
+    _, gradient = gs.value_and_gradient("cka", Weighted(w), X, y)
+    slope = difference(lambda v: gs.cka(Weighted(v)(X), y), w)
+    np.testing.assert_allclose(gradient["w"], slope, rtol=1e-6)
+    # without weights the kernel is constant, and CKA has no slope
+    with pytest.warns(ConstantKernelWarning):
+        _, flat = gs.value_and_gradient("cka", Weighted(np.zeros(2)), X, y, flat=True)
+    np.testing.assert_array_equal(flat, np.zeros(2))
+    for kernel in (Summed(w), gs.Gaussian() + 2.0 * Summed(w)):
+        with pytest.raises(ValueError, match=r"w of its shape \(2,\), got one of shape \(\)"):
+            gs.value_and_gradient("cka", kernel, X, y)
+        with pytest.raises(ValueError, match="of its shape"):
+            gs.KernelLearner(kernel, "cka", keep=1.0).fit(X, y)
 
 
 def test_blocks_without_a_derivative_are_none_by_the_samples(ring):

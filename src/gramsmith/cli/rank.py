@@ -87,7 +87,9 @@ MOST_COLUMNS, WIDE = 26, 24  # columns of a table that are shown, and the width 
 )
 @click.option("--drop-lone", is_flag=True, help="Leave out classes that have a single row.")
 @click.option(
-    "--class-weight", type=click.Choice(["balanced"]), help="Give all classes the same weight."
+    "--class-weight",
+    type=click.Choice(["balanced"]),
+    help="Give all classes the same weight, in training and in the score (balanced accuracy).",
 )
 @click.option(
     "--time-budget",

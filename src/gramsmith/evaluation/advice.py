@@ -79,7 +79,7 @@ def about_definiteness(
     elif not kernel.positive_definite:
         yield Advice(
             "indefinite",
-            f"{name} is not positive semidefinite in general; bounds that need it do not hold.",
+            f"{name} is not known to be positive semidefinite; bounds that need it may not hold.",
             name,
         )
 

@@ -99,8 +99,11 @@ def value_and_gradient(
         dK = _by_entries(G, adjoint, goal, moments)
         return value, dK.ravel() if flat else {"K": dK}
     found = G.pullback(adjoint, goal, moments, inputs=inputs)[0]
-    named = {name: found.parameters.get(name, 0.0) for name in used.parameter_names()}
     # a constant kernel has no derivative by the samples, a measure at a bound of it none at all
+    named = {
+        name: found.parameters.get(name, 0.0 * np.asarray(used._lookup(name), dtype=float))
+        for name in used.parameter_names()
+    }
     by_samples = np.zeros(np.shape(X)) if found.inputs is None else found.inputs
     if not flat:
         return value, named | ({"X": by_samples} if inputs else {})

@@ -116,17 +116,18 @@ def check_known(what: Any) -> None:
 
 def refusal(what: Any) -> NotExportable:
     """Return the error for a kernel or a map without ONNX operators."""
+    advice = "Keep the model with save_model."
     if isinstance(what, FunctionMap):
-        reason = "it is a function of Python"
+        reason, advice = "it is a function of Python", "Predict with it in Python."
     elif isinstance(what, AllSubsets):
         reason = "its product over items or columns is not written in ONNX operators here"
     elif isinstance(what, SymbolicKernel):
         reason = "it compares strings, sets or other objects, for which ONNX has no operators"
     else:
-        reason = "its formula is known to Python only"
+        reason, advice = "its formula is known to Python only", "Predict with it in Python."
     return NotExportable(
         f"Expected kernels and maps of vectors made of gramsmith's own, got "
-        f"{type(what).__name__}: {reason}. Keep the model with save_model."
+        f"{type(what).__name__}: {reason}. {advice}"
     )
 
 

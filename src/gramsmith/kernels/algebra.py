@@ -500,8 +500,8 @@ class Bounded(Fixed):
         known = list(self.kernel.parameter_names(kinds=("positive",)))
         if not isinstance(self.limits, Mapping) or not set(self.limits) <= set(known):
             raise ValueError(
-                f"Bounded: expected {{name: (low, high)}} with names among {', '.join(known)}, got "
-                f"{abridged(self.limits)}."
+                f"Bounded: expected {{name: (low, high)}} with names of positive parameters "
+                f"({', '.join(known) or 'there is none here'}), got {abridged(self.limits)}."
             )
         for name, pair in self.limits.items():
             ends = as_numbers(pair)

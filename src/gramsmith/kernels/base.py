@@ -412,6 +412,14 @@ def check_derivatives(kernel: Kernel, named: Derivatives) -> None:
                 "Return them under the names of the arguments, and list these in `positive` or "
                 "`free`."
             )
+    for name in named.keys() & set(kernel.parameter_names()):
+        shape, needed = np.shape(named[name]), np.shape(kernel._lookup(name))
+        # a path of kernels has an axis more; one number in an array of one is one number
+        if np.prod(shape[len(shape) - len(needed) :]) != np.prod(needed):
+            raise ValueError(
+                f"Expected a derivative by {name} of its shape {needed}, got one of shape {shape}. "
+                "Sum over the pairs of samples and nothing else."
+            )
 
 
 def check_blocks(kernel: Kernel, by_samples: Any) -> None:

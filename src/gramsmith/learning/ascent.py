@@ -210,7 +210,8 @@ def _ended(
 ) -> Ascent:
     advice = {
         "max_iter": f"Raise max_iter above {max_iter}, or tol.",
-        "stalled": 'Rounding stops the search: raise tol, or use dtype="float64".',
+        "stalled": 'Rounding stops the search: raise tol, or use dtype="float64". Of a kernel of '
+        "your own the derivative may be wrong: compare it with differences.",
         "interrupted": "The best result so far is kept; fit again for more.",
     }
     return Ascent(

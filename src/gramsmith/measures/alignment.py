@@ -24,7 +24,7 @@ class ConstantKernelWarning(UserWarning):
 def _constant() -> Scalar:
     warnings.warn(
         "Expected a kernel that varies, got one that is numerically constant; its centred "
-        "alignment is 0. Use a smaller length scale.",
+        "alignment is 0. Use one that varies more, for example with a smaller length scale.",
         ConstantKernelWarning,
         stacklevel=4,
     )

@@ -32,12 +32,12 @@ def needs_extra() -> Iterator[None]:
         raise ModuleNotFoundError(advice, name=error.name) from error
 
 
-def new_axes(ax: Any, height: float = 3.6) -> Any:
+def new_axes(ax: Any, height: float = 3.6, layout: str = "constrained") -> Any:
     """Return the axes given, or new ones of this height."""
     with needs_extra():
         import matplotlib.pyplot as plt
 
-    return plt.subplots(figsize=(4.4, height), layout="constrained")[1] if ax is None else ax
+    return plt.subplots(figsize=(4.4, height), layout=layout)[1] if ax is None else ax
 
 
 def shorten(text: Any, length: int = LABEL) -> str:

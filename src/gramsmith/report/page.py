@@ -107,7 +107,7 @@ CAPTIONS = {
         "model uses all components.",
     ),
 }
-JUDGED = {"better": "clearly better", "tied": "about as good", "worse": "clearly worse"}
+JUDGED = {"better": "clearly better", "tied": "no clear difference", "worse": "clearly worse"}
 SHOWN = 30  # columns that are shown without being asked for
 BEST = 5  # kernels that are
 CLASSES = 12  # classes up to which all are listed at once

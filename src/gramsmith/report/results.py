@@ -39,9 +39,9 @@ def draw_matrix(
     values: Array, rows: Sequence[str], columns: Sequence[str], label: str, ax: Any = None
 ) -> Any:
     """Draw a matrix of named rows and columns as a heat map, with numbers where they fit."""
-    ax = new_axes(ax)
+    ax = new_axes(ax, layout="compressed")  # of square cells "constrained" cuts the names
     low, high = float(np.nanmin(values)), float(np.nanmax(values))
-    bounded = low >= -0.05 and high <= 1.0 + 1e-9
+    bounded = low >= -0.05 and high <= 1.0 + 1e-6  # rounding of float32
     low, high = (0.0, 1.0) if bounded else (low, high)
     image = ax.imshow(values, vmin=low, vmax=high, cmap="cividis")
     ax.figure.colorbar(image, ax=ax, shrink=0.8, label=label)

@@ -218,7 +218,7 @@ def megabytes(size: float | None) -> str:
 
 JUDGEMENTS = {
     "better": "clearly better",
-    "tied": "about as good, a tie",
+    "tied": "not clearly better or worse, a tie",
     "worse": "clearly worse",
 }
 LINEAR = {

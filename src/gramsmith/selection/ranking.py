@@ -139,7 +139,8 @@ def rank_kernels(
     groups : array of shape (n,), optional
         Samples of one group are never divided between training and test.
     class_weight : dict or "balanced", optional
-        Weights of the classes in training.
+        Weights of the classes in training; "balanced" also decides by balanced accuracy, unless
+        `scoring` names a score.
     sample_weight : array of shape (n,), optional
         Weights of the samples.
     measures : list of str or Measure, optional

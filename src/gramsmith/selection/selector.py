@@ -49,9 +49,10 @@ def _has(method: str) -> Any:
 class KernelSelector(SharesEngine, ClassifierMixin, BaseEstimator):
     """Choose a kernel by cross-validation and fit it, as one estimator.
 
-    The same as `rank_kernels`, inside `fit`: a test fold of `cross_val_score` has no part in the
-    choice. It is a classifier for scikit-learn, unless ``task="regression"`` or it was
-    fitted to values.
+    `rank_kernels` inside `fit`: a test fold of `cross_val_score` has no part in the choice. The
+    estimate for new data is made by the bootstrap at any number of rows; for nested
+    cross-validation give the selector to `cross_val_score`. It is a classifier for scikit-learn,
+    unless ``task="regression"`` or it was fitted to values.
 
     Parameters
     ----------
