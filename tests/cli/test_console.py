@@ -17,6 +17,7 @@ from gramsmith.cli.console import (
     show_json,
     show_table,
 )
+from gramsmith.tables.read import Table
 
 HOSTILE = "<script>\x1b[2J\u202e[bold]$\\frac\x07"
 
@@ -51,13 +52,13 @@ def test_tables_are_plain_in_a_pipe(capsys):
 
 def test_errors_of_the_library_name_the_file():
     with pytest.raises(BadData, match=r"train.csv: Expected more"):
-        with about_the_data("train.csv"):
+        with about_the_data(Table("train.csv")):
             raise ValueError("Expected more")
 
 
 def test_other_errors_pass():
     with pytest.raises(TypeError):
-        with about_the_data("train.csv"):
+        with about_the_data(Table("train.csv")):
             raise TypeError
 
 

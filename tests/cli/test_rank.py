@@ -607,3 +607,13 @@ def test_a_table_that_looks_like_a_kernel_matrix_is_pointed_out(command, matrice
     done = command("rank", folder / "odd.npy", *labels, "--precomputed")
     assert done.status == 3
     assert "missing" in done.err
+
+
+def test_rows_have_the_numbers_of_the_file_also_after_some_were_left_out(command, tmp_path):
+    rows = [f"{i}.5,{i % 5}" for i in range(40)]
+    rows[3], rows[7], rows[20] = "3.5,", "7.5,", "twelve,1"
+    (tmp_path / "t.csv").write_text("\n".join(["a,y", *rows]))
+    options = ("-t", "y", "--task", "regression", "--missing", "drop-target")
+    done = command("rank", tmp_path / "t.csv", *options)
+    assert "row 21 (line 22), column 'a'" in done.err
+    assert "2 of 40 rows have no target and were left out." in done.err

@@ -440,3 +440,15 @@ def test_the_baseline_is_known_before_the_period(walk):
     assert best.startswith("predicting the last" if walk else "predicting the mean")
     assert best in ranking.verdict.text
     assert ranking.estimate.baseline == pytest.approx(scores[best], abs=1e-9)
+
+
+def test_dates_among_the_inputs_are_mentioned_where_folds_do_not_look_at_them(rng):
+    n = 60
+    X = pd.DataFrame({"day": pd.date_range("2024-01-01", periods=n), "x": rng.normal(size=n)})
+    y = X["x"] + 0.1 * np.arange(n)
+    kernels = ["linear", "rbf"]
+    said = gs.rank_kernels(X, y, kernels).warnings
+    assert any("'day'" in text and "time_order" in text for text in said)
+    for options in ({"time_order": "day"}, {"cv": TimeSeriesSplit(4)}):
+        said = gs.rank_kernels(X, y, kernels, **options).warnings
+        assert not any("folds are random" in text for text in said)

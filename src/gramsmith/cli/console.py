@@ -10,11 +10,14 @@ import textwrap
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from gramsmith.progress import printable
+
+if TYPE_CHECKING:
+    from gramsmith.tables.read import Table
 
 WIDTH = 80  # letters of a line of text
 NOTES = 12  # remarks that are said
@@ -47,15 +50,12 @@ def collected_warnings() -> Iterator[list[str]]:
 
 
 @contextmanager
-def about_the_data(where: str, first_line: int | None = None) -> Iterator[None]:
-    """Let a ValueError of the library appear as a word about the file, not as a traceback.
-
-    `first_line` is that of the first row, where every row has a line of its own.
-    """
+def about_the_data(table: Table) -> Iterator[None]:
+    """Let a ValueError of the library appear as a word about the file, not as a traceback."""
     try:
         yield
     except ValueError as error:
-        raise BadData(in_shell(error, where, first_line)) from error
+        raise BadData(in_shell(error, table)) from error
 
 
 # What to do about an error of `gramsmith.tables`, by its code.
@@ -92,16 +92,20 @@ ADVICE = {
 }
 
 
-def in_shell(error: Exception, where: str = "", first_line: int | None = None) -> str:
-    """Return an error in the words of the command line: rows counted from 1, and its options."""
+def in_shell(error: Exception, table: Table | None = None) -> str:
+    """Return an error in the words of the command line: rows as in the file, and its options."""
     from gramsmith.tables import DataError
 
+    places = [] if table is None else [table.name]
     if not isinstance(error, DataError):
-        return f"{where}: {error}" if where else str(error)
-    places = [where] if where else []
+        return ": ".join([*places, str(error)])
     if error.row is not None:
-        line = "" if first_line is None else f" (line {first_line + error.row})"
-        places.append(f"row {error.row + 1}{line}")
+        row, line = error.row, ""
+        if table is not None and table.rows is not None:
+            row = int(table.rows[row])
+        if table is not None and table.first_line is not None:
+            line = f" (line {table.first_line + row})"
+        places.append(f"row {row + 1}{line}")
     if error.column is not None:
         places.append(f"column {str(error.column)!r}")
     advice = error.advice

@@ -60,7 +60,7 @@ def drift(
         table, old = how.read(new, texts=words), known.inputs()
         roles = {name: role for name, role in how.set_roles().items() if name in known.columns}
         options["roles"] = roles or None
-    with about_the_data(table.name, table.first_line):
+    with about_the_data(table):
         found = drift_test(old, table.inputs(), **options)
     if as_json:
         show_json({"reference": reference, "new": new, "verdict": found.verdict, **asdict(found)})

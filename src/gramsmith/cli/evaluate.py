@@ -59,7 +59,7 @@ def evaluate(
         rows = np.sort(np.random.default_rng(seed).choice(rows, most, replace=False))
         table = table.take(rows)
         say(f"Measured on {most:,} rows drawn at random; --sample changes that.")
-    with collected_warnings() as remarks, about_the_data(table.name):
+    with collected_warnings() as remarks, about_the_data(table):
         X = table.inputs()
         if table.kind != "strings":
             X = TableEncoder(roles=data.roles or None).fit_transform(X)

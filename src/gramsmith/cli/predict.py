@@ -126,7 +126,7 @@ def predict(
             for name in kept[: identity is not None]:
                 columns[name] = cells_of(whole, name, numbers)
             columns["row"] = numbers
-            with about_the_data(table.name, table.first_line):
+            with about_the_data(table):
                 if table.identifiers is not None:
                     columns["identifier"] = table.identifiers
                 X = table.inputs()
@@ -306,7 +306,7 @@ def inputs_of(
     if about.get("precomputed") is True:  # a block of kernel values: rows are new samples
         from gramsmith.cli.rank import matrix_of
 
-        with about_the_data(table.name):
+        with about_the_data(table):
             block = matrix_of(table)
         return replace(table, columns={}, samples=match_matrix(block, about, table.name))
     if table.kind == "matrix":

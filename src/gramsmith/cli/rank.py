@@ -42,6 +42,7 @@ OPTIONS = {
     'task="classification"': "--task classification",
     "max_samples": "--sample",
     "time_budget": "--time-budget",
+    "pass the dates as time_order": "use --role COLUMN=time",
     ": see best_other": "",  # which is for Python, as is the next
     ' or target="imbalanced"': "",
 }
@@ -188,7 +189,7 @@ def rank(
                 checkpoint=journal,
                 verbose=not quiet,
             )
-            with collected_warnings() as caught, about_the_data(table.name, table.first_line):
+            with collected_warnings() as caught, about_the_data(table):
                 ranking = rank_problem(problem, work)
             if output is not None:
                 about |= {"summary": plain(ranking.summary)}
@@ -330,7 +331,7 @@ def load(file: str, how: TableOptions, options: dict[str, Any], quiet: bool) -> 
     groups = None if group is None else table.columns[group]
     weights = None
     if weight is not None:
-        with about_the_data(table.name):
+        with about_the_data(table):
             weights = typed(weight, table.columns[weight], "number")
     times = None if when is None else table.columns[when]
     inputs = {name: column for name, column in table.columns.items() if name not in named}
@@ -382,7 +383,7 @@ def planned(data: Loaded, options: dict[str, Any]) -> tuple[Any, dict[str, Any],
     from gramsmith.selection import read
 
     table, goal = data.table, data.goal
-    with collected_warnings() as remarks, about_the_data(table.name, table.first_line):
+    with collected_warnings() as remarks, about_the_data(table):
         problem = read(
             matrix_of(table) if options["precomputed"] else table.inputs(),
             goal.y,

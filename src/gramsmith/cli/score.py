@@ -88,7 +88,7 @@ def score(
                 y: Any = read_targets(table, columns, task).y
             else:
                 y = read_target(table, task, for_training=False).y
-            with about_the_data(table.name, table.first_line):
+            with about_the_data(table):
                 told = {
                     "groups": None if group is None else table.columns[group],
                     "sample_weight": None

@@ -380,6 +380,18 @@ def about_others(found: Any) -> list[str]:
     return said
 
 
+def about_dates(task: Any, columns: Any) -> list[str]:
+    """Return a remark if dates are inputs, and folds divide the rows without looking at them."""
+    dates = [repr(c.name) for c in columns if c.kind == "date" and c.role == "input"]
+    if not dates or task.periods is not None or task.own_folds:
+        return []
+    return [
+        f"Dates are among the inputs ({listed(dates)}), and the folds are random: if rows "
+        "follow each other in time, later rows are predicted worse than this score says. For the "
+        "score of the next period, pass the dates as time_order."
+    ]
+
+
 def alarms(found: Any, estimate: Any, evidence: Any) -> list[str]:
     """Return what looks too good to be true: columns that tell the target."""
     said = list(evidence.reading.alarms)

@@ -556,6 +556,7 @@ class KernelRanking:
         """What should be known before the result is used, in plain words."""
         said = words.warnings(self._findings, self.converged)
         said += words.about_others(self._findings)
+        said += words.about_dates(self._findings.task, self.columns)
         return [*self._alarms, *self.columns.remarks, *said]
 
     @cached_property

@@ -45,6 +45,7 @@ class Table:
     note: str = ""  # how the file was read, such as what parts its columns
     first_line: int | None = None  # of the first row, in a text table with one row per line
     base: int | None = None  # the first index of an svmlight file, 0 or 1
+    rows: Array | None = None  # which of the file these are, counted from 0; None: all
 
     @property
     def n_rows(self) -> int:
@@ -88,7 +89,10 @@ class Table:
         labels = None if self.labels is None else self.labels[rows]
         named = None if self.identifiers is None else [self.identifiers[i] for i in rows]
         columns = {name: column[rows] for name, column in self.columns.items()}
-        return replace(self, columns=columns, samples=samples, labels=labels, identifiers=named)
+        kept = rows if self.rows is None else self.rows[rows]
+        return replace(
+            self, columns=columns, samples=samples, labels=labels, identifiers=named, rows=kept
+        )
 
 
 def read_table(

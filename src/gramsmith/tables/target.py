@@ -114,7 +114,12 @@ def handle_gaps(
             "no rows" if whole else "no target",
         )
     verbs = ("has", "was") if gone.sum() == 1 else ("have", "were")
-    told = [f"{int(gone.sum()):,} of {n:,} rows {verbs[0]} missing cells and {verbs[1]} left out."]
+    missing = [name for name, rows in places if rows.any()]
+    lack = [
+        "no target" if name in (None, table.target) else f"no {short(name)}" for name in missing
+    ]
+    what = "missing cells" if policy == "drop" else " or ".join(lack)
+    told = [f"{int(gone.sum()):,} of {n:,} rows {verbs[0]} {what} and {verbs[1]} left out."]
     return table.take(np.flatnonzero(~gone)), told
 
 
