@@ -546,9 +546,10 @@ def test_estimators_beside_the_kernels(command, table, tmp_path):
     assert ranking["verdict"]["others"] in done.out
     assert "knn" in (tmp_path / "run" / "report.html").read_text("utf-8")
     assert inspect_model(tmp_path / "run" / "model.safetensors")  # of kernels
-    done = command("rank", table, "-t", "y", "--estimator", "boosting")
-    assert done.status != 0
+    done = command("rank", table, "-t", "y", "--estimator", "random_forest")
+    assert done.status == 2
     assert "names among hgb, forest" in done.err
+    assert "Did you mean 'forest'?" in done.err
 
 
 @pytest.fixture

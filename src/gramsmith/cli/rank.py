@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import difflib
 import os
 import secrets
 import shlex
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -158,7 +159,7 @@ def rank(
 
     if resume and (output is None or force):
         raise click.UsageError("--resume goes on in the folder of -o, and not with --force.")
-    check_scoring(options["scoring"])
+    check_names(options["scoring"], options["estimators"])
     folder = output_folder(None if dry_run else output, force=force, resume=resume)
     with folder, on_cluster(options) as engine:
         started = time.monotonic()
@@ -250,14 +251,22 @@ def on_cluster(options: dict[str, Any]) -> Iterator[Any]:
         yield Dask(client)
 
 
-def check_scoring(name: str | None) -> None:
-    """Refuse the name of a score that there is not, before a table is read."""
+def check_names(scoring: str | None, estimators: Sequence[str]) -> None:
+    """Refuse names of a score or an estimator that there is not, before a table is read."""
+    from gramsmith.selection.others import NAMED
     from gramsmith.selection.scores import named_scorer
 
     try:
-        named_scorer(name or "accuracy")
+        named_scorer(scoring or "accuracy")
     except ValueError as error:
         raise click.UsageError(str(error)) from error
+    for name in estimators:
+        if name not in NAMED:
+            close = difflib.get_close_matches(name, NAMED, n=1)
+            hint = f" Did you mean {close[0]!r}?" if close else ""
+            raise click.UsageError(
+                f"Expected --estimator with names among {', '.join(NAMED)}, got {name!r}.{hint}"
+            )
 
 
 def interruption(folder: Path | None, journal: Any) -> str:
