@@ -39,7 +39,7 @@ def test_which_columns_differ(rng):
     assert result.pvalue < 0.05 < found(result)["price"].pvalue
     assert [c.name for c in result.columns[:3]] == result.drifted
     medians = old["size"].median(), new["size"].median()
-    assert found(result)["size"].change == f"median {medians[0]:.4g} → {medians[1]:.4g}"
+    assert found(result)["size"].change.startswith(f"median {medians[0]:.4g} → {medians[1]:.4g}")
     assert found(result)["town"].change.startswith(("Ulm", "Oslo"))
     assert found(result)["when"].change.startswith("median 2024-0")
     assert found(result)["size"].effect_size > 4 * found(result)["price"].effect_size
@@ -71,6 +71,91 @@ def test_pvalues_are_those_of_single_tests_adjusted_by_holm(rng):
     k = np.argsort(p)
     expected = np.maximum.accumulate(p[k] * np.arange(7, 0, -1))
     np.testing.assert_allclose(holm(p)[k], np.minimum(expected, 1.0))
+
+
+def sites(rng, n, first, shift=0.0):
+    """Return five rows of each of n sites, which have means of their own."""
+    site = np.repeat(np.arange(first, first + n), 5)
+    x = rng.normal(size=n)[site - first] + 0.3 * rng.normal(size=5 * n) + shift
+    return pd.DataFrame({"site": site, "x": x, "z": rng.normal(size=5 * n)})
+
+
+def test_whole_groups_are_shuffled(rng):
+    old, new = sites(rng, 12, 10), sites(rng, 10, 22)
+    options = {"n_permutations": 199, "random_state": 0}
+    result = gs.drift_test(old, new, groups="site", **options)
+    assert set(found(result)) == {"x", "z"}
+    assert result.drifted == []
+    pair = old.site, new.site
+    rows = [side.drop(columns="site") for side in (old, new)]
+    assert str(gs.drift_test(*rows, groups=pair, **options)) == str(result)
+    words = [side.assign(site="s" + side.site.astype(str)) for side in (old, new)]
+    assert gs.drift_test(*words, groups="site", **options).pvalue == result.pvalue
+    arrays = [side.to_numpy() for side in rows]
+    assert gs.drift_test(*arrays, groups=pair, **options).pvalue == result.pvalue
+    one = gs.drift_test(rows[0][["x"]], rows[1][["x"]], groups=pair, **options).pvalue
+    single = gs.drift_test(rows[0][["x"]], rows[1][["x"]], **options).pvalue
+    # five rows of a site are nearly one: those of 22 sites tell less than 110 rows
+    assert single < one
+    far = sites(rng, 10, 22, 3.0)
+    assert gs.drift_test(old, far, groups="site", **options).drifted == ["x"]
+    model = gs.KernelRidgeRegressor().fit(arrays[0], arrays[0][:, 0])
+    against = gs.drift_test(model, arrays[1], groups=pair, **options)
+    assert against.pvalue == result.pvalue
+    texts = [["a" * (k % 7 + 1) for k in side.site] for side in (old, new)]
+    given = gs.drift_test(*texts, groups=pair, **options)
+    known = gs.two_sample_test(*texts, groups=pair, **options)
+    assert given.pvalue == known.pvalue
+
+
+def test_many_rows_are_drawn_by_whole_groups(rng, sizes):
+    old, new = sites(rng, 40, 0), sites(rng, 30, 40)
+    sizes("drift", MOST=60)
+    result = gs.drift_test(old, new, groups="site", n_permutations=99, random_state=0)
+    assert "60 of 200 old rows were drawn at random." in result.notes
+    assert "60 of 150 new rows were drawn at random." in result.notes
+    assert result.drifted == []
+
+
+def test_few_groups_are_noted(rng):
+    result = gs.drift_test(sites(rng, 3, 0), sites(rng, 3, 3, 9.0), groups="site", random_state=0)
+    assert "in 10 ways that differ, so that p is about 0.1 at least" in " ".join(result.notes)
+    assert result.pvalue > 0.05
+
+
+def test_groups_that_cannot_be_used_are_refused(rng, fitted):
+    old, new = sites(rng, 6, 0), sites(rng, 6, 5)
+    with pytest.raises(ValueError, match=r"got group '5' in both.*scipy.stats.wilcoxon"):
+        gs.drift_test(old, new, groups="site")
+    with pytest.raises(ValueError, match=r"both tables as groups, got 'sit'. Did you mean 'site'"):
+        gs.drift_test(old, new, groups="sit")
+    with pytest.raises(ValueError, match="column of both tables as groups"):
+        gs.drift_test(old, new.drop(columns="site"), groups="site")
+    with pytest.raises(ValueError, match="Name the column as groups="):
+        gs.drift_test(old, new, roles={"site": "group"})
+    gaps = old.assign(site=old.site.where(old.index != 3))
+    with pytest.raises(ValueError, match="missing one in row 3"):
+        gs.drift_test(gaps, new, groups="site")
+    with pytest.raises(ValueError, match="one group per sample"):
+        gs.drift_test(old, new, groups=(old.site, new.site[:-1]))
+    table, fit = fitted
+    rest = np.arange(len(table))
+    svc, ridge = fit(gs.KernelSVC(gs.Gaussian(10.0))), fit(gs.KernelRidgeClassifier())
+    for model, groups in ((svc, (rest, rest + 200)), (svc, "town"), (ridge, "town")):
+        with pytest.raises(ValueError, match="Compare with the training table"):
+            gs.drift_test(model, table, groups=groups)
+
+
+def test_a_spread_that_changes_more_than_the_middle_is_shown(rng):
+    z = np.linspace(-2.0, 2.0, 401)
+    days = pd.Timestamp("2024-01-01") + pd.to_timedelta(np.arange(401), "D")
+    old = pd.DataFrame({"pressure": z, "level": z, "when": days})
+    late = days[0] + pd.to_timedelta(150 + np.arange(401) // 4, "D")
+    new = pd.DataFrame({"pressure": 2.5 * z, "level": z + 1.0, "when": late})
+    columns = found(gs.drift_test(old, new, n_permutations=39, random_state=0))
+    assert columns["pressure"].change == "median 0 → 0, IQR 2 → 5"
+    assert columns["level"].change == "median 0 → 1"
+    assert columns["when"].change == "median 2024-07-19 → 2024-07-19, IQR 200 → 50 days"
 
 
 def test_types_that_changed_and_columns_of_one_table(rng):

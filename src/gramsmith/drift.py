@@ -22,7 +22,7 @@ from scipy.special import stdtr
 from sklearn.utils import check_random_state
 
 from gramsmith.arguments import abridged, counted
-from gramsmith.evaluation.hypotheses import LEVEL, compare_columns, two_sample_test
+from gramsmith.evaluation.hypotheses import LEVEL, compare_columns, pooled_groups, two_sample_test
 from gramsmith.evaluation.permutations import check_permutations, holm
 from gramsmith.evaluation.result import html_table, text_table
 from gramsmith.report.results import draw_effects, records_frame
@@ -36,7 +36,7 @@ from gramsmith.tables.convert import (
     pooled,
     typed,
 )
-from gramsmith.tables.decide import Column, TableFacts, check_roles, decide
+from gramsmith.tables.decide import Column, TableFacts, check_roles, decide, nearest
 from gramsmith.tables.encoder import TableEncoder, encoded_together
 
 Array = npt.NDArray[Any]
@@ -58,7 +58,7 @@ class ColumnDrift:
     kind: str
     effect_size: float | None  # distance of the means in feature space, in deviations
     pvalue: float | None  # adjusted by Holm's method; None where nothing could be tested
-    change: str = ""  # the median, the share that changed most, or what is new
+    change: str = ""  # the median (and an IQR that changed more), a share, or what is new
 
 
 @dataclass(frozen=True)
@@ -173,13 +173,15 @@ def drift_test(
     new: Any,
     *,
     roles: dict[Any, str] | None = None,
+    groups: Any = None,
     n_permutations: int | None = None,
     random_state: Any = None,
 ) -> DriftResult:
     """Test whether new rows have the distribution of old ones, column by column.
 
     Each column, encoded as `TableEncoder` does, and all of them together are tested by
-    `two_sample_test`; the p-values are adjusted by Holm's method.
+    `two_sample_test`; the p-values are adjusted by Holm's method. The level holds for independent
+    rows or, with groups, independent groups.
 
     Parameters
     ----------
@@ -190,6 +192,9 @@ def drift_test(
         The new rows. Columns of a data frame are found by name.
     roles : dict of column -> role, optional
         As in `TableEncoder`, for two tables; "drop" leaves a column out.
+    groups : name of a column, or a pair of arrays of shapes (m,) and (n,), optional
+        Whole groups, such as sites with several rows, are shuffled. Each must lie in one table; a
+        column that is named is not tested. Models must keep their rows, and take arrays.
     n_permutations : int, optional
         Number of shuffles; default 500, or 40 for every column.
     random_state : int or RandomState, optional
@@ -216,25 +221,38 @@ def drift_test(
     >>> print(gs.drift_test(X, shifted, random_state=0))
     The new rows differ in 'x1' (300 rows and 200 new rows; p = 0.008).
     column  kind    effect  p      change
-    ------  ------  ------  -----  ---------------------------
+    ------  ------  ------  -----  ----------------------------------------------
     (all)           0.47    0.008
     x1      number  0.87    0.008  median -0.01504 → 0.9539
-    x2      number  0.06    0.91   median -0.001281 → -0.04115
-    x0      number  0.00    0.91   median -0.1246 → -0.1334
+    x2      number  0.06    0.91   median -0.001281 → -0.04115, IQR 1.362 → 1.626
+    x0      number  0.00    0.91   median -0.1246 → -0.1334, IQR 1.232 → 1.294
     """
     if n_permutations is not None:
         check_permutations(n_permutations, 1)
     against_model = hasattr(reference, "fit")
     if against_model and roles is not None:
         raise ValueError("Expected no roles for a model, which knows those of its columns.")
+    named = isinstance(groups, str) or not (groups is None or hasattr(groups, "__len__"))
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        sides = (
-            _against_model(reference, new) if against_model else _two_tables(reference, new, roles)
-        )
+        if against_model:
+            sides = _against_model(reference, new)
+            if groups is not None and (named or sides.old is None):
+                raise ValueError(
+                    "Expected no groups for a model without its training rows, or a pair of arrays "
+                    f"for one with them, got {abridged(groups)}. Compare with the training table."
+                )
+        else:
+            if named:
+                roles = {**(roles or {}), groups: "drop"}
+                groups = _named_groups(reference, new, groups)
+            sides = _two_tables(reference, new, roles)
+        if sides.old is not None:
+            rows = np.arange(sides.n_old + len(sides.new))
+            sides = replace(sides, groups=pooled_groups(groups, rows < sides.n_old))
+        found = sides.tested(n_permutations, check_random_state(random_state))
     told = [str(w.message) for w in caught if issubclass(w.category, UserWarning)]
-    sides.notes.extend(dict.fromkeys(told))
-    return sides.tested(n_permutations, check_random_state(random_state))
+    return replace(found, notes=(*found.notes, *dict.fromkeys(told)))
 
 
 def _check_rows(n_old: int, n_new: int) -> None:
@@ -269,13 +287,14 @@ class _Sides:
     new: Any
     n_old: int
     notes: list[str] = field(default_factory=list)
+    groups: Any = None  # of the old rows, then of the new ones, where rows are shuffled
 
     def tested(self, n_permutations: int | None, rng: Any) -> DriftResult:
         """Return the result of all tests, adjusted for their number."""
         columns = [_by_mean(part) for part in self.parts]
         if isinstance(self.new, list):
             shuffles = n_permutations or LEAST_SHUFFLES
-            texts = two_sample_test(self.old, self.new, n_permutations=shuffles, random_state=rng)
+            texts = two_sample_test(self.old, self.new, "auto", shuffles, self.groups, rng)
             return self._result(ColumnDrift("(all)", "text", texts.effect_size, texts.pvalue), [])
         compared = [] if self.old is None else [k for k, p in enumerate(self.parts) if len(p.own)]
         if not compared:
@@ -283,15 +302,17 @@ class _Sides:
         shuffles = min(max(LEAST_SHUFFLES, PER_COLUMN * (len(compared) + 1)), MOST_SHUFFLES)
         shuffles = n_permutations or shuffles
         most = min(MOST, int(WORK / (2 * COST * shuffles * len(compared))))
-        sides = []
-        for name, Z in (("old", self.old), ("new", self.new)):
-            if len(Z) > most:
-                self.notes.append(f"{most:,} of {len(Z):,} {name} rows were drawn at random.")
-            sides.append(Z[np.sort(rng.permutation(len(Z))[:most])] if len(Z) > most else Z)
-        Z, own = np.concatenate(sides), [np.array(self.parts[k].own) for k in compared]
+        units, n = self.groups, self.n_old
+        first, second = _some(units[:n], most, rng), _some(units[n:], most, rng)
+        for name, Z, rows in (("old", self.old, first), ("new", self.new, second)):
+            if len(rows) < len(Z):
+                self.notes.append(f"{len(rows):,} of {len(Z):,} {name} rows were drawn at random.")
+        units = units[np.r_[first, n + second]]
+        Z = np.concatenate([self.old[first], self.new[second]])
+        own = [np.array(self.parts[k].own) for k in compared]
         if len(own) > 1:
             own.append(np.concatenate(own))
-        tests = compare_columns(Z, np.arange(len(Z)) < len(sides[0]), own, shuffles, rng)
+        tests = compare_columns(Z, np.arange(len(Z)) < len(first), own, shuffles, rng, units)
         for k, one in zip(compared, tests, strict=False):
             columns[k] = replace(columns[k], effect_size=one.effect_size, pvalue=one.pvalue)
         whole = tests[-1]
@@ -308,6 +329,15 @@ class _Sides:
         columns.sort(key=lambda c: (c.pvalue is None, c.pvalue or 0.0, -(c.effect_size or 0.0)))
         least = float(adjusted.min()) if len(adjusted) else None
         return DriftResult(least, together, columns, self.n_old, len(self.new), tuple(self.notes))
+
+
+def _some(units: Array, most: int, rng: Any) -> Array:
+    """Return all rows, or about `most` of units, rows or groups, that are drawn at random."""
+    if len(units) <= most:
+        return np.arange(len(units))
+    names = np.unique(units)  # as many whatever their sizes, which stay alike on both sides
+    drawn = rng.permutation(len(names))[: -(-len(names) * most // len(units))]
+    return np.flatnonzero(np.isin(units, names[drawn]))
 
 
 def _by_mean(part: _Part) -> ColumnDrift:
@@ -329,6 +359,8 @@ def _two_tables(reference: Any, new: Any, roles: dict[Any, str] | None) -> _Side
         return _Sides([], list(reference), list(new), len(reference))
     first, second = _columns(reference), _columns(new)
     given = check_roles(roles, first)
+    if "group" in given.values():
+        raise ValueError("Expected no group among the roles. Name the column as groups=.")
     notes = [
         f"Only in the {side} rows: {', '.join(repr(str(k)) for k in names[:8])}."
         for side, names in (
@@ -368,6 +400,15 @@ def _two_tables(reference: Any, new: Any, roles: dict[Any, str] | None) -> _Side
     if left:
         notes.append(f"Not compared, as identifiers: {', '.join(map(repr, left[:8]))}.")
     return _Sides([p for p in parts if len(p.own)], Z[:n], Z[n:], n, notes)
+
+
+def _named_groups(reference: Any, new: Any, name: Any) -> Array:
+    """Return the groups in a column of both tables."""
+    sides = [_columns(reference), _columns(new)]
+    for columns in (side for side in sides if name not in side):
+        offered = nearest(str(name), [str(k) for k in columns])
+        raise ValueError(f"Expected a column of both tables as groups, got {name!r}. {offered}")
+    return as_words(pooled(*(plain(columns[name], name) for columns in sides)).values)
 
 
 def _is_list(X: Any) -> bool:
@@ -411,11 +452,14 @@ def _change(column: Column, cells: Cells, n: int) -> str:
 def _medians(old: Array, new: Array, kind: str) -> str:
     if np.isnan(old).all() or np.isnan(new).all():
         return ""
-    shown = [float(np.nanmedian(values)) for values in (old, new)]
+    low, shown, high = np.array([np.nanquantile(x, [0.25, 0.5, 0.75]) for x in (old, new)]).T
+    told, spread, unit = [f"{x:.4g}" for x in shown], high - low, ""
+    more = len(old) > 1 and np.ptp(spread) > np.ptp(shown)
     if kind == "date":
-        days = [str(np.datetime64(int(t), "s").astype("datetime64[D]")) for t in shown]
-        return f"median {days[0]} → {days[1]}"
-    return f"median {shown[0]:.4g} → {shown[1]:.4g}"
+        told = [str(np.datetime64(int(t), "s").astype("datetime64[D]")) for t in shown]
+        spread, unit = spread / 86_400.0, " days"
+    wider = f", IQR {spread[0]:.4g} → {spread[1]:.4g}{unit}" if more else ""
+    return f"median {told[0]} → {told[1]}{wider}"
 
 
 def _shares(old: Array, new: Array) -> str:

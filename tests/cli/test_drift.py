@@ -9,6 +9,7 @@ from sklearn.pipeline import make_pipeline
 
 import gramsmith as gs
 from gramsmith.tables import TableEncoder
+from gramsmith.tables.decide import ROLES
 from gramsmith.tables.read import read_table
 
 
@@ -44,6 +45,36 @@ def test_two_tables(command, files):
     assert [c["name"] for c in json.loads(left.out)["columns"]] == ["town", "y"]
     calm = command("drift", files[0], files[0])
     assert calm.out.startswith("No difference was found in any of 3 columns")
+
+
+def test_whole_groups_are_shuffled(command, tmp_path, rng):
+    paths = [tmp_path / "old.csv", tmp_path / "new.csv"]
+    for path, names in zip(paths, (range(12), range(12, 22)), strict=True):
+        site = np.repeat([f"{k:02d}" for k in names], 5)
+        x = np.repeat(rng.normal(size=len(names)), 5) + 0.1 * rng.normal(size=len(site))
+        pd.DataFrame({"site": site, "x": x}).to_csv(path, index=False)
+    options = ("--json", "--permutations", 199)
+    by_groups = json.loads(command("drift", *paths, "--groups", "site", *options).out)
+    assert [c["name"] for c in by_groups["columns"]] == ["x"]
+    by_role = json.loads(command("drift", *paths, "--role", "site=group", *options).out)
+    assert by_role == by_groups
+    alone = json.loads(command("drift", *paths, "--drop", "site", *options).out)
+    assert alone["pvalue"] < by_groups["pvalue"]
+    twice = command("drift", paths[0], paths[0], "--groups", "site")
+    assert twice.status == 3
+    assert "group '00' in both" in twice.err
+    missing = command("drift", *paths, "--groups", "sit")
+    assert missing.status == 3
+    assert "Did you mean 'site'" in missing.err
+    model = command("drift", tmp_path / "m.safetensors", paths[1], "--groups", "site")
+    assert model.status == 2
+    assert "model files keep no groups" in model.err
+
+
+def test_help_lists_the_roles_that_there_are(command):
+    help_ = " ".join(command("drift", "-h").out.split())
+    named = help_.split("What a column is: ")[1].split(";")[0]
+    assert set(named.replace(" or ", ", ").split(", ")) == set(ROLES)
 
 
 def test_of_many_columns_those_that_differ_most_are_shown(command, tmp_path, rng):

@@ -70,6 +70,19 @@ def test_effect_of_one_column_is_cohens_d(rng):
     assert result.effect_size == pytest.approx(abs(x.mean() - y.mean()) / pooled, abs=0.01)
 
 
+@pytest.mark.parametrize("change", ["middle", "spread", "none"])
+def test_effect_is_that_of_the_data_and_of_no_shuffle(rng, change):
+    X, Y = rng.normal(size=(60, 3)), rng.normal(size=(50, 3))
+    Y = {"middle": Y + 0.4, "spread": 1.5 * Y, "none": Y}[change]
+    options = {"n_permutations": 60}
+    results = [gs.two_sample_test(X, Y, random_state=seed, **options) for seed in range(6)]
+    assert len({r.effect_size for r in results}) == 1
+    assert len({next(iter(r.kernels)) for r in results}) == 1
+    x, y = X[:, 0], X[:, 0] ** 2 + rng.normal(size=60)
+    pairs = [gs.independence_test(x, y, random_state=seed, **options) for seed in range(6)]
+    assert len({r.effect_size for r in pairs}) == 1
+
+
 def test_landmarks_of_a_kernel_of_few_dimensions_are_the_kernel(rng, sizes):
     X, Y = rng.normal(size=(40, 3)), rng.normal(size=(30, 3)) + 0.3
     kernels = [gs.Linear(), gs.Polynomial(2)]
@@ -157,9 +170,15 @@ def test_groups_change_places_as_blocks(rng):
     for pair in ((codes[:30], codes[30:]), [codes[:30].tolist(), codes[30:].tolist()]):
         in_two = gs.two_sample_test(X[:30], X[30:], groups=pair, **options)
         assert in_two.pvalue == together.pvalue
-    with pytest.warns(UserWarning, match="shuffles share 4 between the samples in 6 ways"):
-        few = gs.two_sample_test(X[:30], X[30:] + 9, groups=np.arange(60) // 15, **options)
-    assert few.pvalue > 0.05
+    # 2 + 2, 3 + 3 and 2 + 3 groups: halves that change places are the same two samples
+    for parts, ways, least in ((4, 3, "0.33"), (6, 10, "0.1"), (5, 10, "0.1")):
+        few, half = np.arange(60) * parts // 60, 60 * (parts // 2) // parts
+        told = f"share {parts} between the samples in {ways} ways that differ.*about {least} at"
+        with pytest.warns(UserWarning, match=told):
+            far = gs.two_sample_test(X[:half], X[half:] + 9, groups=few, **options)
+        assert far.pvalue == pytest.approx(float(least), abs=0.08)
+    eight = np.arange(60) * 8 // 60
+    assert gs.two_sample_test(X[:30], X[30:] + 9, groups=eight, **options).pvalue < 0.08
     y = rng.normal(size=12)[codes] + 0.01 * rng.normal(size=60)
     assert gs.independence_test(X, y, **options).pvalue == 0.01
     assert gs.independence_test(X, y, groups=codes, **options).pvalue > 0.01
@@ -208,7 +227,10 @@ REFUSED = {
     "labels": (lambda X: gs.two_sample_test(np.eye(4), [0, 1, 2, 3], "precomputed"), "two diff"),
     "mmd": (lambda X: gs.mmd(X, X[:, 0]), "two_sample_test"),
     "mmd of two samples": (lambda X: gs.mmd(X, X + 1.0), "two_sample_test"),
-    "group": (lambda X: gs.two_sample_test(X, X, groups=["a"] * 20), "got group 'a' in both"),
+    "group": (
+        lambda X: gs.two_sample_test(X, X, groups=["a"] * 20),
+        "got group 'a' in both. Keep its rows",
+    ),
     "huge": (lambda X: gs.two_sample_test(1e200 * X, X), "finite distances"),
     "permutations": (lambda X: gs.two_sample_test(X, X, n_permutations=0), "n_permutations"),
     "small matrix": (lambda X: gs.two_sample_test(X, X, np.eye(3)), "of all .* samples, got one"),

@@ -51,6 +51,7 @@ def rows(rng, n):
 
 DRIFT = {
     "tables": {"kind": "tables"},
+    "tables_with_groups": {"kind": "groups"},
     "model": {"kind": "model"},
     "model_without_rows": {"kind": "model without rows"},
 }
@@ -58,10 +59,18 @@ DRIFT = {
 
 @promise("drift", **DRIFT)
 def drift(rng, kind):
-    old, new = rows(rng, 120), rows(rng, 80)
+    sizes, groups = (120, 80), None
+    if kind == "groups":  # five rows of each of 24 old and 16 new sites
+        sizes, groups = (24, 16), "site"
+    old, new = (rows(rng, n) for n in sizes)
+    if groups:  # the rows of a site differ in x alone, by a third of what sites differ by
+        sites = [side.loc[np.repeat(side.index, 5)] for side in (old, new)]
+        sites = [s.assign(x=s.x + rng.normal(0, 0.3, len(s)), site=s.index) for s in sites]
+        old, new = sites[0], sites[1].assign(site=sites[1].site + 24)
     reference = old
-    if kind != "tables":
+    if kind.startswith("model"):
         y = np.where(old.x + rng.normal(size=120) > 0, "yes", "no")
         machine = gs.KernelRidgeClassifier() if kind == "model" else gs.KernelSVC()
         reference = make_pipeline(TableEncoder(), machine).fit(old, y)
-    return gs.drift_test(reference, new, random_state=int(rng.integers(2**31))).pvalue <= 0.05
+    seed = int(rng.integers(2**31))
+    return gs.drift_test(reference, new, groups=groups, random_state=seed).pvalue <= 0.05

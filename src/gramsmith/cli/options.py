@@ -36,7 +36,7 @@ READING = (
         multiple=True,
         metavar="COL=ROLE",
         help="What a column is: number, boolean, category, ordered, date, date-dmy, date-mdy, "
-        "text, sequence, group, weight, time or drop; repeatable.",
+        "text, sequence, id, constant, drop, group, weight, time or target; repeatable.",
     ),
     option("--strings", metavar="COL", help="The text column whose strings are the samples."),
     option("--labels", metavar="FILE", help="Labels of a FASTA or npy file (csv or tsv)."),

@@ -74,12 +74,13 @@ class KernelTest:
     null_distribution : array of shape (n_permutations,)
         The statistic of every shuffle.
     effect_size : float
-        Of the kernel that tells most. Two samples: the distance of their means in units of the
-        standard deviation within samples, in feature space (for one column and a linear kernel
-        Cohen's d). Independence: the debiased CKA of the two sides. 0 is no effect.
+        The largest of all kernels, so that no shuffle chooses it; `random_state` matters where it
+        draws rows. Two samples: the distance of their means in units of the standard deviation
+        within samples, in feature space (for one column and a linear kernel Cohen's d).
+        Independence: the debiased CKA of the two sides. 0 is no effect, chance gives a little more.
     kernels : dict of name -> (value, pvalue)
-        MMD² or HSIC of every kernel, and its p-value adjusted for all of them; the most telling
-        first.
+        MMD² or HSIC of every kernel, and its p-value adjusted for all of them; that of the largest
+        effect first.
     n : int
         Number of samples.
     question : {"two samples", "independence"}
@@ -117,7 +118,7 @@ class KernelTest:
         else:
             found = "No difference was found" if two else "No dependence was found"
         effect = "standard deviations apart in feature space" if two else "debiased CKA"
-        told = f", by {self.telling[0]}" if self.telling else ""
+        told = f", by {next(iter(self.kernels))}" if self.pvalue <= LEVEL else ""
         near = f" Kernels were computed from {self.landmarks} landmarks." if self.landmarks else ""
         return (
             f"{found} (p = {self.pvalue:.3g} from {len(self.null_distribution)} shuffles of "
@@ -173,9 +174,9 @@ def two_sample_test(
         Number of shuffles; the smallest p-value is 1 / (n_permutations + 1).
     groups : array of shape (m + n,), or a pair of arrays of shapes (m,) and (n,), optional
         Rows of one group, such as visits of a patient, change sides together. A group must lie in
-        one sample.
+        one sample. The level holds for independent rows or, with groups, independent groups.
     random_state : int or RandomState, optional
-        Decides the shuffles and, past 2 000 rows, the 200 landmarks.
+        Decides the shuffles and, past 1 000 rows, the bandwidths, past 2 000 the 200 landmarks.
 
     Returns
     -------
@@ -211,16 +212,12 @@ def two_sample_test(
     n, m = len(in_first), int(in_first.sum())
     if min(m, n - m) < 2:
         raise ValueError(f"Expected at least 2 rows in each sample, got {m} and {n - m}.")
-    if isinstance(groups, tuple | list) and len(groups) == 2 and np.ndim(groups[0]) == 1:
-        groups = np.concatenate([np.asarray(part) for part in groups])
-    together = check_groups(groups, n)
-    _check_sides(in_first, together)
-    sides = _shuffled_sides(in_first, count, rng, together)
+    sides = _shuffled_sides(in_first, count, rng, pooled_groups(groups, in_first))
     landmarks = _drawn(n, LANDMARKS, rng) if n > ROWS else None
     return _compared(_candidates(kernel, Z, rng, WIDTHS), sides, landmarks)
 
 
-def _shuffled_sides(in_first: Array, count: int, rng: Any, groups: Array | None = None) -> Array:
+def _shuffled_sides(in_first: Array, count: int, rng: Any, groups: Array) -> Array:
     """Return which rows are in the first sample: as given, then in every shuffle."""
     sides = np.empty((len(in_first), count + 1), dtype=bool)
     sides[:, 0] = in_first
@@ -239,14 +236,13 @@ def _compared(views: Views, sides: Array, landmarks: Array | None) -> KernelTest
 
 
 def compare_columns(
-    Z: Array, in_first: Array, columns: Sequence[Array], n_permutations: int, rng: Any
+    Z: Array, in_first: Array, columns: Sequence[Array], count: int, rng: Any, groups: Array
 ) -> list[KernelTest]:
-    """Test for each of several groups of columns whether two samples differ, all by one shuffle.
+    """Test for each of several sets of columns whether two samples differ, all by one shuffle.
 
-    `in_first` says which rows of Z are the first sample. Few kernels and landmarks: there may be
-    many groups.
+    `in_first` says which rows of Z are the first sample. There may be many sets: few kernels each.
     """
-    sides = _shuffled_sides(in_first, n_permutations, rng)
+    sides = _shuffled_sides(in_first, count, rng, groups)
     landmarks = _drawn(len(Z), COLUMN_LANDMARKS, rng) if len(Z) > 4 * COLUMN_LANDMARKS else None
     return [
         _compared(_candidates("auto", Z[:, own], rng, COLUMN_WIDTHS), sides, landmarks)
@@ -385,24 +381,31 @@ def _is_given(kernel: Any) -> bool:
     return isinstance(kernel, Precomputed) or (isinstance(kernel, str) and kernel == "precomputed")
 
 
-def _check_sides(in_first: Array, groups: Array | None) -> None:
-    """Raise a ValueError for groups in both samples, and warn where no p-value can be small."""
-    units = np.arange(len(in_first)) if groups is None else groups
-    first, second = (set(units[side].tolist()) for side in (in_first, ~in_first))
-    if first & second:
+def pooled_groups(groups: Any, in_first: Array) -> Array:
+    """Return the group of every row, itself without groups; raise for one in both samples."""
+    if isinstance(groups, tuple | list) and len(groups) == 2 and np.ndim(groups[0]) == 1:
+        groups = np.concatenate([np.asarray(part) for part in groups])
+    units = check_groups(groups, len(in_first))
+    units = np.arange(len(in_first)) if units is None else units
+    first, second = (np.unique(units[side]) for side in (in_first, ~in_first))
+    both = np.intersect1d(first, second).tolist()
+    if both:
         raise ValueError(
-            f"Expected each group in one of the two samples, got group {min(first & second)!r} in "
-            "both. Test the differences of pairs instead, or leave groups out."
+            f"Expected each group in one of the two samples, got group {both[0]!r} in both. "
+            "Keep its rows of one sample, or compare the two means of every group, as by "
+            "scipy.stats.wilcoxon. Without groups p would be that of independent rows."
         )
-    total = len(first) + len(second)
-    ways = comb(total, len(first)) if total * LEVEL < 1.0 else total  # at least
+    total, m = len(first) + len(second), len(first)
+    ways = comb(total, m) if total * LEVEL < 1.0 else 2 * total  # enough
+    ways //= 1 + (total == 2 * m)  # halves that are swapped have the same statistic
     if ways * LEVEL < 1.0:
         warnings.warn(
             f"Too few rows or groups to find anything: shuffles share {total} between the samples "
-            f"in {ways} ways, so that p is about {1.0 / ways:.2g} at least.",
+            f"in {ways} ways that differ, so that p is about {1.0 / ways:.2g} at least.",
             UserWarning,
             stacklevel=3,
         )
+    return units
 
 
 def _candidates(kernel: Any, Z: Any, rng: Any, widths: int) -> Views:
@@ -562,7 +565,7 @@ def _result(
 ) -> KernelTest:
     least, adjusted = least_ranks(values)
     statistics = values[:, 0] if len(names) == 1 else -np.log10(least / len(least))
-    order = sorted(range(len(names)), key=lambda k: (adjusted[k], -effects[k]))
+    order = sorted(range(len(names)), key=lambda k: -effects[k])
     return KernelTest(
         float(statistics[0]),
         float((least <= least[0]).mean()),
