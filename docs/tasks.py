@@ -129,6 +129,34 @@ TASKS = (
         "gramsmith.report",
     ),
     Task(
+        "Inside results",
+        "One cell of an evaluation: a value with its error and interval.",
+        "guide/measure",
+        ("Cell",),
+        "gramsmith.evaluation.result",
+    ),
+    Task(
+        "Why this prediction",
+        "The training rows and the columns that the prediction for one row rests on.",
+        "guide/guarantees",
+        ("RowExplanation",),
+        "gramsmith.machines.explanation",
+    ),
+    Task(
+        "A kernel of your own",
+        "What a kernel derives from, and how parameters are kept as they are.",
+        "guide/extend",
+        ("Kernel Fixed",),
+        "gramsmith.kernels",
+    ),
+    Task(
+        "A kernel of a distance",
+        "Of a distance, a kernel of your own is two formulas.",
+        "guide/extend",
+        ("Radial",),
+        "gramsmith.kernels.radial",
+    ),
+    Task(
         "A measure of your own",
         "A formula of the sums that one sweep leaves; its derivative follows.",
         "guide/extend",
@@ -171,6 +199,10 @@ TOGETHER = (
     "threshold_table rank_kernels",
     "RandomFourier Gaussian",
     "Measure evaluate",
+    "Cell Evaluation",
+    "RowExplanation KernelSelector",
+    "Kernel Radial as_kernel",
+    "Fixed KernelLearner",
     "Objective KernelLearner TransformLearner",
 )
 

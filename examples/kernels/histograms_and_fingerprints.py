@@ -4,7 +4,10 @@ Counts, histograms and fingerprints
 
 Counts are not coordinates. :class:`~gramsmith.Chi2` compares histograms bin by bin,
 :class:`~gramsmith.Tanimoto` is the share of what two samples have that is common to both, as is
-usual for molecules. Here digits of 8 x 8 pixels are taken as counts of ink.
+usual for molecules. Here digits of 8 x 8 pixels are taken as counts of ink, and every kernel is
+given them as they are. :func:`~gramsmith.rank_kernels` standardises columns for kernels such as the
+Gaussian and not for these two; pass it matrices by name, ``{"gaussian": gs.Gaussian(25.0)(X)}``, to
+compare kernels and not scalings.
 """
 
 import matplotlib.pyplot as plt

@@ -3,7 +3,8 @@ A kernel of your own in eight lines
 ===================================
 
 A kernel of the squared distance is its value and its slope. With both, gramsmith can measure it,
-learn its parameters and use it in every estimator.
+learn its parameters and use it in every estimator. A function of two samples needs no class:
+``gs.as_kernel(f)``, and with ``cache="pairs.sqlite"`` the values of a slow one stay in a file.
 """
 
 import matplotlib.pyplot as plt

@@ -65,6 +65,8 @@ def test_what_was_promised_against_what_it_does(command, models, tmp_path, targe
         assert held[name]["value"] == pytest.approx(0.9, abs=0.08)
     if target == "label":
         assert any(name.startswith("precision of ") for name in held)
+        # the lower end of an interval allows for its error
+        assert all((one["error"] is None) == (" of " in name) for name, one in held.items())
     assert found["novel"]["value"] < 0.05
 
 
@@ -76,7 +78,10 @@ def test_the_text_fits_and_a_page_is_written(command, models, tmp_path):
     assert max(map(len, done.out.splitlines())) <= 80
     assert "so it is as expected" in done.out
     assert "A constant answer would get" in done.out
+    assert "of the rows are unlike those of training, as expected" in done.out
+    assert "lower end" in done.out
     assert "sets hold" in page.read_text()
+    assert "lower end: of the promise." in page.read_text()
     assert command("score", models["label"], file, "-o", page).status == 2
     assert command("score", models["label"], file, "-o", page, "--force").status == 0
 

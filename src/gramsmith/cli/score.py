@@ -23,6 +23,11 @@ from gramsmith.cli.outputs import check_free, write_text
 if TYPE_CHECKING:
     from gramsmith.selection import Scoring
 
+LOWER_END = (
+    "lower end: of the promise. For recall and precision it is that of the interval\n"
+    "in the table of thresholds."
+)
+
 
 @click.command()
 @click.argument("model", type=click.Path(path_type=Path))
@@ -105,6 +110,8 @@ def score(
         for line in headlines(found):
             say(line, err=False)
         show_table(*held_table(found))
+        if found.held:
+            say(f"\n{LOWER_END}", err=False)
     if output is not None:
         page = written_page(found, f"{model.name} on {table.name}")
         write_text(output, lambda stream: stream.write(page))
@@ -133,17 +140,15 @@ def headlines(found: Scoring) -> list[str]:
         lines.append(f"Expected: {value} ({low} to {high}), so it is {found.verdict}.")
     word = "better" if one.beats_baseline else "NOT clearly better"
     lines.append(f"A constant answer would get {number(one.baseline)}. The model is {word}.")
-    if found.novel is not None and found.novel.exceeded:
-        lines.append(
-            f"{found.novel.value:.1%} of the rows are unlike those of training, where about 1 % "
-            "would be expected."
-        )
+    if found.novel is not None:
+        word = "where about 1 % is expected" if found.novel.exceeded else "as expected (about 1 %)"
+        lines.append(f"{found.novel.value:.1%} of the rows are unlike those of training, {word}.")
     return [*lines, ""]
 
 
 def held_table(found: Scoring) -> tuple[list[str], list[list[str]]]:
     """Return the promises and what became of them, head and cells."""
-    head = ["promise", "at least", "found", "95 %", "rows", "kept"]
+    head = ["promise", "lower end", "found", "95 %", "rows", "kept"]
     body = [
         [
             one.what,
@@ -169,5 +174,6 @@ def written_page(found: Scoring, title: str) -> str:
         f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{escape(title)}</title>'
         "<style>body{font:16px/1.5 sans-serif;max-width:50em;margin:2em auto;padding:0 1em}"
         "td,th{padding:.2em .8em;text-align:left}</style>"
-        f"<h1>{escape(title)}</h1>{lines}{html_table(*held_table(found))}</html>\n"
+        f"<h1>{escape(title)}</h1>{lines}{html_table(*held_table(found))}"
+        f"{f'<p>{escape(LOWER_END)}</p>' if found.held else ''}</html>\n"
     )

@@ -67,8 +67,8 @@ class KernelTest:
     Parameters
     ----------
     statistic : float
-        With one kernel, the unbiased squared MMD, or HSIC. With several, -log10 of the least share
-        of shuffles that do as well under one of them.
+        With one kernel, the unbiased squared MMD, or HSIC. With several, -log10 of the smallest
+        p-value that any one of them has by itself, not adjusted for their number.
     pvalue : float
         The share of shuffles, the data among them, whose statistic is as large.
     null_distribution : array of shape (n_permutations,)
@@ -86,6 +86,11 @@ class KernelTest:
     question : {"two samples", "independence"}
     landmarks : int, default=0
         From how many landmarks the kernels were computed; 0 for all samples.
+
+    Attributes
+    ----------
+    telling : list of str
+        The kernels whose adjusted p-value is at most .05, the smallest first.
 
     Examples
     --------
@@ -143,7 +148,7 @@ class KernelTest:
         matplotlib axes
         """
         name = "MMD²" if self.question == "two samples" else "HSIC"
-        label = name if len(self.kernels) == 1 else "-log10 of the least share"
+        label = name if len(self.kernels) == 1 else "-log10 of the smallest p-value of a kernel"
         return draw_null(self.null_distribution, self.statistic, self.pvalue, label, ax)
 
 

@@ -69,7 +69,8 @@ class RepresentationMatrix:
     notes : tuple of str
         What was flattened, pooled, converted or left out.
     left_out : array of shape (F, m, k)
-        The values without each fold, or without some of the batches.
+        The values computed anew F times, each time without one of F parts of the samples; for
+        batches, without one batch, or without every twentieth of many.
 
     Examples
     --------

@@ -146,11 +146,13 @@ class Evaluation:
         return list(self.kernels)[int(np.argmax(score))]
 
     def ties(self, measure: str | Measure = "cka") -> list[str]:
-        """Return the kernels within the error of the best: the best first.
+        """Return the kernels that the data do not tell apart from the best: the best first.
 
-        The error of a difference is that of the paired jackknife, in which noise that both kernels
-        share cancels; more than two standard errors count as a difference, but never less than
-        a twentieth of the error of the measure itself.
+        A kernel ties with the best if their values differ by at most two standard errors of the
+        difference, or by at most a twentieth of the standard error of the best value, which is too
+        little to matter. The error of the difference is that of the paired jackknife, in which
+        noise that both kernels share cancels. That is a rule, not a test: there is no p-value of
+        the difference, and no allowance for the number of kernels.
         """
         measure = self._name(measure)
         first = self.best(measure)

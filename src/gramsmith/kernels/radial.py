@@ -23,7 +23,26 @@ REACH = 40.0  # exp(-s) of a larger s is below the rounding of 1
 
 
 class Radial(PairKernel):
-    """A function of the distance |x - z|, each feature divided by its length scale."""
+    """A function of the distance |x - z|, each feature divided by its length scale.
+
+    Subclasses give `value(s)` and `slope(s)`, its derivative by s, for arrays of squared scaled
+    distances s, and a constructor with `length_scale`.
+
+    Examples
+    --------
+    >>> class Cauchy(Radial):
+    ...     def __init__(self, length_scale=1.0):
+    ...         self.length_scale = length_scale
+    ...
+    ...     def value(self, s):
+    ...         return 1.0 / (1.0 + s)
+    ...
+    ...     def slope(self, s):
+    ...         return -1.0 / (1.0 + s) ** 2
+    >>> Cauchy(2.0)([[0.0], [2.0]])
+    array([[1. , 0.5],
+           [0.5, 1. ]])
+    """
 
     positive: ClassVar[tuple[str, ...]] = ("length_scale",)
     geometry: ClassVar[Geometry] = SquaredEuclidean()

@@ -159,8 +159,9 @@ class Learner(SharesEngine, BaseEstimator):
     callback : callable, optional
         Called with a dict of numbers at every step, also in the folds: of iterations with the
         parameters by name too ("S", a map; "sigma", bandwidths), of sweeps with "done" and "total"
-        tiles, or columns. A true result stops the fit, and what was learned so far is kept, of a
-        search that was to be cross-fitted a quarter; one sweep before its end leaves nothing.
+        tiles, or columns. A true result stops the fit, and what was learned so far is kept; with
+        keep="cross_fit" a quarter of it, because the amount that pays is not known yet. A learner
+        that makes one pass over the data has no result before the end of that pass.
     solver : {"lbfgs", "ascent"}, default="lbfgs"
         Quasi-Newton, or gradient ascent with backtracking.
     C : float, default=100.0

@@ -80,7 +80,7 @@ class RowExplanation:
                     self.rows.tolist(), self.weights, self.distances, known, strict=True
                 )
             ),
-            f"These rows have {self.share:.0%} of all weights.",
+            f"Together these rows have {self.share:.0%} of the weight of all training rows.",
             *(f"{name:>20}{effect:>+12.4g}" for name, effect in self.columns[:5]),
         ]
         return "\n".join(lines)

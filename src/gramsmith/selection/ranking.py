@@ -144,8 +144,9 @@ def rank_kernels(
     sample_weight : array of shape (n,), optional
         Weights of the samples.
     measures : list of str or Measure, optional
-        The measures of the table; default alignments and separability. Those that do not favour the
-        identity matrix put their favourite on the short list.
+        The measures of the table; default alignments and separability. Up to two of
+        the best kernels by them are cross-validated too. "fsm" has no say in that: by it the
+        identity matrix, which only memorises, would be the best kernel.
     machine : estimator, optional
         An estimator to use instead of kernel ridge regression: any with a parameter `kernel` that
         takes kernels and "precomputed", of gramsmith, of scikit-learn or your own. It is

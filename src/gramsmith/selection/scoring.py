@@ -42,7 +42,9 @@ class Held:
     low: float  # ends of an interval of 95 %
     high: float
     rows: int
-    error: float = 0.0  # of what was promised, which rests on some rows only
+    # of what was promised, which rests on some rows only; None of the lower end of an interval,
+    # which allows for it
+    error: float | None = None
 
     @property
     def kept(self) -> bool:
@@ -55,7 +57,7 @@ class Held:
         return self.value - self._beyond(self.low) > self.promised
 
     def _beyond(self, end: float) -> float:
-        return float(np.hypot(end - self.value, SURE * self.error))
+        return float(np.hypot(end - self.value, SURE * (self.error or 0.0)))
 
 
 @dataclass(frozen=True)
@@ -183,14 +185,14 @@ def _held(model: Any, X: Any, task: Task) -> Any:
 
 
 def _share(
-    what: str, promised: float, hit: Array, task: Task, rows: Array, new: float = 0.0
+    what: str, promised: float, hit: Array, task: Task, rows: Array, new: float | None = None
 ) -> Held:
     """Return a weighted share of rows with its interval, by the scatter between groups.
 
     `new` is what a new row weighs among those that the promise rests on, which says how many they
     are: the share that a limit of n rows leaves out has the beta distribution.
     """
-    error = float(np.sqrt(promised * (1.0 - promised) * new))
+    error = None if new is None else float(np.sqrt(promised * (1.0 - promised) * new))
     w = np.ones(len(rows)) if task.w is None else task.w[rows]
     share, low, high = share_with_interval(hit, w, task.clusters(rows))
     return Held(what, promised, share, low, high, len(rows), error)

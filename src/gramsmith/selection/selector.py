@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -88,6 +88,13 @@ class KernelSelector(SharesEngine, ClassifierMixin, BaseEstimator):
         unless `y` was a data frame.
     n_features_in_ : int
         The number of features, for tables.
+    feature_importances_ : array of shape (n_features_in_,)
+        What the score loses when each column of a table is shuffled, on held-out rows.
+
+    Notes
+    -----
+    The decision threshold of two classes is ``best_estimator_.answer_threshold_``. `score` is the
+    accuracy, or R², whatever `scoring` and `class_weight` are. A model file keeps no `ranking_`.
 
     Examples
     --------
@@ -207,6 +214,15 @@ class KernelSelector(SharesEngine, ClassifierMixin, BaseEstimator):
         if hasattr(self.best_estimator_, "classes_"):
             self.classes_ = self.best_estimator_.classes_  # without those of no weight
         return self
+
+    if not TYPE_CHECKING:  # which would take every attribute for known
+
+        def __getattr__(self, name: str) -> Any:
+            if name == "ranking_" and "summary_" in vars(self):
+                raise AttributeError(
+                    "Expected a selector fitted here: no file keeps `ranking_`. See `summary_`."
+                )
+            return object.__getattribute__(self, name)  # once more, for the error of a property
 
     def _check_stored(self) -> None:
         best = self.best_estimator_

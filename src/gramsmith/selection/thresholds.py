@@ -121,10 +121,11 @@ def threshold_table(
 ) -> ThresholdTable:
     """Return recall and precision at thresholds of a probability, by flagged rows or by recall.
 
-    They come from held-out rows, with Wilson's intervals of 95 % for the effective number of
-    independent rows, which is estimated from the scatter between rows or groups. Weights count. To
-    *set* a threshold, give the model to scikit-learn's `FixedThresholdClassifier` or
-    `TunedThresholdClassifierCV`.
+    They come from held-out rows. The intervals of 95 % are Wilson's intervals of a share; rows of
+    one group, or of unequal weights, count as fewer independent rows. Weights count. To *set* a
+    threshold, give the model to scikit-learn's `FixedThresholdClassifier` or
+    `TunedThresholdClassifierCV`, which `save_model` does not store; or keep the number beside the
+    file, for ``gramsmith predict --threshold``.
 
     Parameters
     ----------
