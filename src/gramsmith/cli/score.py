@@ -111,7 +111,7 @@ def score(
             say(line, err=False)
         show_table(*held_table(found))
         if found.held:
-            say(f"\n{LOWER_END}", err=False)
+            say(LOWER_END, err=False)
     if output is not None:
         page = written_page(found, f"{model.name} on {table.name}")
         write_text(output, lambda stream: stream.write(page))

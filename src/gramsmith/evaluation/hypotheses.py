@@ -113,7 +113,7 @@ class KernelTest:
 
     @property
     def telling(self) -> list[str]:
-        """The kernels that told: their adjusted p-values are at most .05."""
+        """The kernels whose adjusted p-value is at most .05, the smallest first."""
         return [name for name, (_, p) in self.kernels.items() if p <= LEVEL]
 
     def __str__(self) -> str:

@@ -23,7 +23,7 @@ REACH = 40.0  # exp(-s) of a larger s is below the rounding of 1
 
 
 class Radial(PairKernel):
-    """A function of the distance |x - z|, each feature divided by its length scale.
+    """A function of the distance of two samples, each feature divided by its length scale.
 
     Subclasses give `value(s)` and `slope(s)`, its derivative by s, for arrays of squared scaled
     distances s, and a constructor with `length_scale`.

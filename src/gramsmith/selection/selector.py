@@ -244,10 +244,10 @@ class KernelSelector(SharesEngine, ClassifierMixin, BaseEstimator):
 
     @property
     def feature_importances_(self) -> Array:
-        """What the score loses when each column of the table is shuffled, shape (n_features_in_,).
+        """What the score loses when each column of a table is shuffled, on held-out rows.
 
         In the order of the columns, whose names are `feature_names_in_`; computed when it is first
-        asked for, from held-out rows. Errors are in ``ranking_.evidence.importance``.
+        asked for. Errors are in ``ranking_.evidence.importance``.
         """
         check_is_fitted(self)
         importance = self.ranking_.evidence.importance if hasattr(self, "ranking_") else []
