@@ -31,9 +31,9 @@ print(table)
 
 # %%
 # Calls for a tenth of the customers: scikit-learn sets the threshold. Of fresh customers as large a
-# share is found as the table says; more are called, because more of these leave. ``save_model`` does
-# not store a ``FixedThresholdClassifier``: save the model, and keep the threshold beside the file.
-# For ``gramsmith predict`` it is the option ``--threshold``.
+# share is found as the table says; more are called, because more of these leave.
+# ``save_model`` does not store a ``FixedThresholdClassifier``: save the model, and keep the
+# threshold beside the file. For ``gramsmith predict`` it is the option ``--threshold``.
 row = next(row for row in table.rows if row.share >= 0.1)
 caller = FixedThresholdClassifier(
     FrozenEstimator(model),

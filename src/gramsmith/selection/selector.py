@@ -88,7 +88,7 @@ class KernelSelector(SharesEngine, ClassifierMixin, BaseEstimator):
         unless `y` was a data frame.
     n_features_in_ : int
         The number of features, for tables.
-    feature_importances_ : array of shape (n_features_in_,)
+    feature_importances_ : array, one number for each feature
         What the score loses when each column of a table is shuffled, on held-out rows.
 
     Notes
