@@ -70,6 +70,7 @@ def test_values_are_centred_on_the_training_mean(problem):
         ({"train": [0, 0, 1]}, "different row numbers"),
         ({"train": [0, 12]}, "between 0 and 11"),
         ({"train": [0.5, 1.5]}, "row numbers"),
+        ({"train": [[0, 1], [2]]}, "row numbers"),
         ({"y": [1, -1, 1]}, "labels of the 4 training samples"),
     ],
 )

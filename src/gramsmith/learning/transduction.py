@@ -11,7 +11,7 @@ import numpy.typing as npt
 from scipy.linalg import eigh
 from sklearn.utils._param_validation import Interval, StrOptions, validate_parameter_constraints
 
-from gramsmith.arguments import check_sizes
+from gramsmith.arguments import abridged, as_numbers, check_sizes
 from gramsmith.gram import Gram
 from gramsmith.kernels import check_kernel_matrix
 from gramsmith.learning.learner import as_given
@@ -127,13 +127,13 @@ def _align(R: Array, goal: Target, rule: str) -> Array:
 
 
 def _rows(train: Any, n: int) -> Array:
-    index = np.asarray(train)
+    index = np.empty(0) if as_numbers(train) is None else np.asarray(train)
     if index.dtype == bool and index.shape == (n,):
         index = np.flatnonzero(index)
     fine = index.ndim == 1 and index.dtype.kind in "iu" and len(index) >= 2
     if not fine or index.min() < 0 or index.max() >= n or len(np.unique(index)) != len(index):
         raise ValueError(
             f"Expected at least two different row numbers between 0 and {n - 1}, or a mask of {n} "
-            f"booleans, got an array of shape {index.shape} and type {index.dtype}."
+            f"booleans, got {abridged(train)}."
         )
     return index
