@@ -133,6 +133,8 @@ def test_groups_that_cannot_be_used_are_refused(rng, fitted):
         gs.drift_test(old, new.drop(columns="site"), groups="site")
     with pytest.raises(ValueError, match="Name the column as groups="):
         gs.drift_test(old, new, roles={"site": "group"})
+    with pytest.raises(TypeError, match="roles as a dict"):
+        gs.drift_test(old, new, roles=7, groups="site")
     gaps = old.assign(site=old.site.where(old.index != 3))
     with pytest.raises(ValueError, match="missing one in row 3"):
         gs.drift_test(gaps, new, groups="site")

@@ -11,7 +11,7 @@ from __future__ import annotations
 import html
 import warnings
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
@@ -230,6 +230,8 @@ def drift_test(
     if n_permutations is not None:
         check_permutations(n_permutations, 1)
     against_model = hasattr(reference, "fit")
+    if not isinstance(roles, Mapping | None):
+        raise TypeError(f"Expected roles as a dict of column -> role, got {abridged(roles)}.")
     if against_model and roles is not None:
         raise ValueError("Expected no roles for a model, which knows those of its columns.")
     named = isinstance(groups, str) or not (groups is None or hasattr(groups, "__len__"))

@@ -180,6 +180,12 @@ def test_an_interrupt_keeps_the_trees_so_far(steps):
     assert learner.n_iter_ == len(learner.kernel_.roots) == 4
 
 
+@pytest.mark.parametrize("name", ["max_depth", "min_samples_leaf"])
+def test_sizes_that_trees_cannot_hold_are_refused(name, steps):
+    with pytest.raises(ValueError, match=name):
+        gs.ForestLearner(**{name: 2**70}).fit(*steps)
+
+
 def test_strings_and_sparse_rows_are_refused(steps):
     with pytest.raises(TypeError, match="expected columns of numbers"):
         gs.ForestLearner().fit(["ab", "ba"], [0, 1])

@@ -120,8 +120,9 @@ class ForestLearner(Learner):
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "method": [StrOptions({"extra_trees", "boosting"})],
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
-        "max_depth": [Interval(Integral, 1, None, closed="left"), None],
-        "min_samples_leaf": [Interval(Integral, 1, None, closed="left"), None],
+        # scikit-learn's trees hold both as integers of C
+        "max_depth": [Interval(Integral, 1, 2**31 - 1, closed="both"), None],
+        "min_samples_leaf": [Interval(Integral, 1, 2**31 - 1, closed="both"), None],
     }
     _stored: ClassVar[dict[str, str]] = {"feature_importances_": "array p", "history_": "value"}
 
