@@ -120,9 +120,16 @@ def test_rows_are_sent_again_when_all_workers_die(cluster):
 def test_what_the_scheduler_has_forgotten_is_sent_again(client):
     call = module._Call(Dask(client), sum, str)
     call._send()
+    keys = [future.key for future in call.contents]
     client.cancel(call.contents, force=True)
-    while not all(future.cancelled() for future in call.contents):
+
+    def kept(dask_scheduler):
+        return any(key in dask_scheduler.tasks for key in keys)
+
+    # the scheduler and its workers forget a little after the client has
+    while not all(future.cancelled() for future in call.contents) or client.run_on_scheduler(kept):
         time.sleep(0.01)
+    time.sleep(0.5)
     call._look()
     assert [future.status for future in call.contents] == ["finished"]
     assert list(call.results([[1, 2], [4]])) == [3, 4]
